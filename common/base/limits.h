@@ -1,0 +1,20 @@
+/*
+ * The maxima of Pumice in one place. Each is tested at the limit and one past it.
+ */
+#ifndef PUMICE_BASE_LIMITS_H
+#define PUMICE_BASE_LIMITS_H
+
+#include <stddef.h>
+
+#define LIMIT_JSON_DEPTH 64                      /* nesting of any document we read */
+#define LIMIT_JSON_STRING ((size_t)1 << 20)      /* one string, bytes */
+#define LIMIT_JSON_VALUES 1000000                /* values in one admission review */
+#define LIMIT_REVIEW_BODY ((size_t)8 << 20)      /* one admission review, bytes */
+#define LIMIT_REVIEWS_TOTAL ((size_t)64 << 20)   /* all reviews being read at once, bytes */
+#define LIMIT_WATCH_EVENT ((size_t)16 << 20)     /* one line of a watch stream, bytes */
+#define LIMIT_RESPONSE_BODY ((size_t)256 << 20)  /* one answer of the API server, bytes */
+#define LIMIT_REQUEST_BODY ((size_t)4 << 20)     /* one request to the API server, bytes */
+#define LIMIT_CONFIG_FILE ((size_t)1 << 20)      /* kubeconfig, scheduler configuration, bytes */
+#define LIMIT_CREDENTIAL_FILE ((size_t)64 << 10) /* certificate, key or token, bytes */
+
+#endif
