@@ -1,0 +1,40 @@
+/*
+ * struct reflector: keeps a store equal to a resource of the API server, for ever.
+ *
+ * Paged LIST (limit 500; an expired continue token restarts the list), then WATCH from its
+ * resourceVersion with bookmarks; resumes after any break; lists again on 410, be it a status or an
+ * ERROR event inside a 200 stream. Streams end at a random 5-10 minutes by timeoutSeconds; a
+ * stream without a byte (bookmarks come every minute) is given up within 90 s; back-off 0.2 s to
+ * 30 s with jitter, Retry-After honoured; a watch that ends at once without an event counts as a
+ * failure, so nothing ever spins. A broken line ends the stream and resumes after the last good
+ * event. Loop thread only.
+ */
+#ifndef PUMICE_KUBE_REFLECTOR_H
+#define PUMICE_KUBE_REFLECTOR_H
+
+#include "kube/store.h"
+#include "kube/transport.h"
+
+struct reflector;
+
+struct reflector_spec {
+    const char *path;           /* "/api/v1/pods"; borrowed for good */
+    const char *field_selector; /* unescaped, NULL for none; borrowed for good */
+    const char *label_selector; /* likewise */
+};
+
+/* Starts listing at the next turn. transport, store and loop are borrowed. */
+struct reflector *reflector_new(struct loop *loop, struct kube_transport *transport,
+                                struct store *store, const struct reflector_spec *spec);
+void reflector_free(struct reflector *reflector);
+
+struct reflector_stats {
+    uint64_t lists, watches, events, errors; /* totals */
+    int64_t last_event_ns; /* loop_now() of the last event or bookmark, 0 before the first */
+    bool synced, watching;
+};
+struct reflector_stats reflector_stats(const struct reflector *reflector);
+/* Why the resource is not being followed right now, "" when it is. Borrowed until the next turn. */
+const char *reflector_trouble(const struct reflector *reflector);
+
+#endif

@@ -1,0 +1,113 @@
+/*
+ * struct window: the one gate through which a process writes to the API server.
+ *
+ * A limit on requests in flight that adapts to the server (starts at 16; grows while latency stays
+ * near its floor, shrinks on growing latency, 429 and 5xx), an order between classes, an order
+ * between flows (jobs) inside a class, merged status writes, and optional QPS/burst. Bodies are
+ * rendered when the request is sent, so a queue of 10,000 pods costs a few bytes each.
+ *
+ * The window retries by itself only what certainly had no effect: 429 (after Retry-After) and calls
+ * that were not sent. Everything else is the caller's to judge: `done` gets the result.
+ * Loop thread only.
+ */
+#ifndef PUMICE_KUBE_WINDOW_H
+#define PUMICE_KUBE_WINDOW_H
+
+#include "base/list.h"
+#include "kube/transport.h"
+
+enum window_class {
+    WINDOW_LEASE,
+    WINDOW_BIND,
+    WINDOW_DELETE,
+    WINDOW_CREATE,
+    WINDOW_STATUS,
+    WINDOW_EVENT,
+    WINDOW_CLASS_COUNT
+};
+
+struct window;
+
+struct window_config {
+    unsigned initial;      /* limit at start; 0: 16 */
+    unsigned max_inflight; /* upper bound of the limit; 0: 256 */
+    double qps;            /* 0: unlimited */
+    double burst;
+    int64_t timeout_ns; /* of one request; 0: 30 s */
+};
+
+/* transport and loop are borrowed. */
+struct window *window_new(struct loop *loop, struct kube_transport *transport,
+                          const struct window_config *config);
+/* Cancels everything (done callbacks run with ERROR_CANCELLED) and frees. */
+void window_free(struct window *window);
+
+/* ---- flows: who competes ----------------------------------------------------------------------
+ */
+
+/*
+ * A job, as far as fairness goes. Three of four slots of a class go to the flow with the smallest
+ * `missing` that is above zero (then the oldest), the fourth goes round-robin over all flows.
+ * Embedded in the job; must have no request waiting or in flight when it is freed.
+ */
+struct window_flow {
+    struct list ready[WINDOW_CLASS_COUNT];   /* links into the window's lists of waiting flows */
+    struct list waiting[WINDOW_CLASS_COUNT]; /* this flow's requests, first in first out */
+    uint32_t missing;                        /* pods still to be created up to the minimum */
+    int64_t since_ns;                        /* age: loop_now() when the job was first seen */
+    uint64_t sequence;                       /* order among equals */
+    uint32_t count;                          /* requests waiting or in flight */
+};
+
+void window_flow_init(struct window *window, struct window_flow *flow);
+/* The number of pods the gang still lacks; changes the order from the next pick on. */
+void window_flow_set_missing(struct window_flow *flow, uint32_t missing);
+
+/* ---- requests ---------------------------------------------------------------------------------
+ */
+
+struct window_request; /* valid until `done` ran or window_cancel returned */
+
+struct window_spec {
+    enum window_class cls;
+    struct window_flow *flow; /* NULL: the window's own flow */
+    enum kube_method method;
+    enum kube_content content;
+    /*
+     * Writes path (with query) and body when the request is about to be sent (again at each try).
+     * False gives the request up: done runs with ERROR_CANCELLED. For status writes this is what
+     * merges: whatever is current when the slot comes free is what gets written.
+     */
+    bool (*render)(struct buf *path, struct buf *body, void *arg);
+    kube_done_fn *done; /* exactly once, never from inside window_submit or window_cancel */
+    void *arg;
+    int64_t delay_ns; /* back-off of this object: not before now + delay */
+};
+
+struct window_request *window_submit(struct window *window, const struct window_spec *spec);
+
+/*
+ * Withdraws a request without `done`. True when it had not been sent; false when it is in flight,
+ * where it may take effect (it is aborted all the same).
+ */
+bool window_cancel(struct window *window, struct window_request *request);
+
+/*
+ * A fence asked before each write is sent: false holds all classes but WINDOW_LEASE back (they
+ * wait). Call window_kick when it may have become true. NULL removes it.
+ */
+void window_set_fence(struct window *window, bool (*may_write)(void *arg), void *arg);
+void window_kick(struct window *window);
+
+struct window_stats {
+    unsigned limit, inflight;
+    uint64_t waiting[WINDOW_CLASS_COUNT];
+    uint64_t sent[WINDOW_CLASS_COUNT];
+    uint64_t throttled;                   /* 429 answers */
+    uint64_t failed;                      /* 5xx answers and calls without an answer */
+    int64_t latency_floor_ns, latency_ns; /* smallest of late, moving average */
+};
+struct window_stats window_stats(const struct window *window);
+const char *window_class_name(enum window_class cls);
+
+#endif
