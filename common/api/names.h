@@ -1,0 +1,57 @@
+/*
+ * Names on the wire: groups, paths, labels, annotations, phases and reasons shared by the binaries.
+ * All are fixed by compatibility with the batch.volcano.sh API.
+ */
+#ifndef PUMICE_API_NAMES_H
+#define PUMICE_API_NAMES_H
+
+#define BATCH_API_VERSION "batch.volcano.sh/v1alpha1"
+#define SCHEDULING_API_VERSION "scheduling.volcano.sh/v1beta1"
+#define BUS_API_VERSION "bus.volcano.sh/v1alpha1"
+
+#define PATH_JOBS "/apis/batch.volcano.sh/v1alpha1/jobs"
+#define PATH_PODGROUPS "/apis/scheduling.volcano.sh/v1beta1/podgroups"
+#define PATH_QUEUES "/apis/scheduling.volcano.sh/v1beta1/queues"
+#define PATH_COMMANDS "/apis/bus.volcano.sh/v1alpha1/commands"
+#define PATH_PODS "/api/v1/pods"
+#define PATH_NODES "/api/v1/nodes"
+#define PATH_PRIORITYCLASSES "/apis/scheduling.k8s.io/v1/priorityclasses"
+
+#define SYSTEM_NAMESPACE "volcano-system"
+#define DEFAULT_SCHEDULER_NAME "volcano"
+#define DEFAULT_QUEUE "default"
+#define ROOT_QUEUE "root"
+
+/* Pod annotations and labels; the ones marked L are also labels. */
+#define KEY_GROUP_NAME "scheduling.k8s.io/group-name"
+#define KEY_JOB_NAME "volcano.sh/job-name"           /* L */
+#define KEY_JOB_NAMESPACE "volcano.sh/job-namespace" /* label only */
+#define KEY_JOB_VERSION "volcano.sh/job-version"
+#define KEY_JOB_RETRY_COUNT "volcano.sh/job-retry-count"
+#define KEY_TASK_SPEC "volcano.sh/task-spec"   /* L */
+#define KEY_TASK_INDEX "volcano.sh/task-index" /* L */
+#define KEY_QUEUE_NAME "volcano.sh/queue-name" /* L */
+#define KEY_TEMPLATE_UID "volcano.sh/template-uid"
+#define KEY_TASK_PRIORITY "volcano.sh/task-priority"
+#define KEY_PREEMPTABLE "volcano.sh/preemptable"     /* L */
+#define KEY_COOLDOWN_TIME "volcano.sh/cooldown-time" /* L */
+#define KEY_REVOCABLE_ZONE "volcano.sh/revocable-zone"
+#define KEY_JDB_MIN_AVAILABLE "volcano.sh/jdb-min-available"
+#define KEY_JDB_MAX_UNAVAILABLE "volcano.sh/jdb-max-unavailable"
+#define KEY_NUMA_POLICY "volcano.sh/numa-topology-policy"
+#define KEY_PARTITION_ID "volcano.sh/partition-id" /* label only */
+
+/* PodGroup phases. */
+#define PODGROUP_PENDING "Pending"
+#define PODGROUP_INQUEUE "Inqueue"
+#define PODGROUP_RUNNING "Running"
+#define PODGROUP_UNKNOWN "Unknown"
+#define PODGROUP_COMPLETED "Completed"
+
+/* PodGroup condition types. */
+#define PODGROUP_UNSCHEDULABLE "Unschedulable"
+#define PODGROUP_SCHEDULED "Scheduled"
+
+#define QUEUE_OPEN "Open"
+
+#endif
