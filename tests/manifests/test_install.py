@@ -1,0 +1,216 @@
+"""manifests/install.yaml and manifests/examples/: what can be told without a cluster."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+MANIFESTS = Path(__file__).resolve().parents[2] / "manifests"
+NAMESPACE = "volcano-system"
+COMPONENTS = ("volcano-scheduler", "volcano-controllers", "volcano-admission")
+PATHS = ("/jobs/mutate", "/jobs/validate", "/podgroups/validate", "/queues/mutate", "/queues/validate")
+
+
+def load(path):
+    return [document for document in yaml.safe_load_all((MANIFESTS / path).read_text()) if document]
+
+
+@pytest.fixture(scope="module")
+def objects():
+    return {(o["kind"], o["metadata"]["name"]): o for o in load("install.yaml")}
+
+
+def of_kind(objects, *kinds):
+    return {name: o for (kind, name), o in objects.items() if kind in kinds}
+
+
+def rules(objects):
+    for (kind, name), role in objects.items():
+        if kind in ("ClusterRole", "Role"):
+            for rule in role["rules"]:
+                yield kind, name, rule
+
+
+def test_deleting_it_deletes_no_job(objects):
+    assert not of_kind(objects, "CustomResourceDefinition", "Queue", "Job", "PodGroup")
+
+
+def test_names(objects):
+    assert set(of_kind(objects, "Namespace")) == {NAMESPACE}
+    for kind in ("Deployment", "ServiceAccount", "ClusterRole"):
+        assert set(of_kind(objects, kind)) == set(COMPONENTS)
+    assert set(of_kind(objects, "ClusterRoleBinding")) == {f"{name}-role" for name in COMPONENTS}
+    assert set(of_kind(objects, "Service")) == {
+        "volcano-scheduler-service", "volcano-controllers-service", "volcano-admission-service"}
+    assert {name: list(o["data"]) for name, o in of_kind(objects, "ConfigMap").items()} == {
+        "volcano-scheduler-configmap": ["volcano-scheduler.conf"],
+        "volcano-admission-configmap": ["volcano-admission.conf"]}
+    for (kind, _), o in objects.items():
+        if kind in ("Deployment", "ServiceAccount", "Service", "ConfigMap", "Role", "RoleBinding"):
+            assert o["metadata"]["namespace"] == NAMESPACE
+
+
+def test_roles_are_bound_to_their_own_account(objects):
+    for (kind, name), binding in objects.items():
+        if kind not in ("ClusterRoleBinding", "RoleBinding"):
+            continue
+        role = binding["roleRef"]
+        assert name.removesuffix("-role") == role["name"]
+        assert role["kind"] == kind.removesuffix("Binding")
+        assert binding["subjects"] == [
+            {"kind": "ServiceAccount", "name": role["name"], "namespace": NAMESPACE}]
+
+
+def test_no_right_is_given_by_the_dozen(objects):
+    for kind, name, rule in rules(objects):
+        where = f"{kind} {name}: {rule}"
+        assert "*" not in rule["apiGroups"] + rule["resources"] + rule["verbs"], where
+        assert not {"escalate", "bind", "impersonate", "deletecollection"} & set(rule["verbs"]), where
+        if {"secrets", "leases"} & set(rule["resources"]):
+            assert kind == "Role", where
+            assert rule["verbs"] == ["create"] or rule["resourceNames"], where
+        if rule["apiGroups"] == ["admissionregistration.k8s.io"]:
+            assert rule["resourceNames"] and not {"create", "update", "delete"} & set(rule["verbs"]), where
+        if "nodes" in rule["resources"]:
+            assert set(rule["verbs"]) <= {"get", "list", "watch"}, where
+
+
+def test_registrations(objects):
+    hooks = of_kind(objects, "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+    table = {}
+    for name, configuration in hooks.items():
+        hook, = configuration["webhooks"]
+        rule, = hook["rules"]
+        service = hook["clientConfig"]["service"]
+        table[service["path"]] = (
+            configuration["kind"].removesuffix("WebhookConfiguration"), hook["name"],
+            *rule["apiGroups"], *rule["apiVersions"], *rule["resources"], " ".join(rule["operations"]))
+        assert name == "volcano-admission-service" + service["path"].replace("/", "-")
+        assert (service["name"], service["namespace"]) == ("volcano-admission-service", NAMESPACE)
+        assert "caBundle" not in hook["clientConfig"]
+        assert (hook["failurePolicy"], hook["timeoutSeconds"]) == ("Fail", 10)
+        assert hook["sideEffects"] == "NoneOnDryRun"
+        assert hook["namespaceSelector"] == {"matchExpressions": [
+            {"key": "kubernetes.io/metadata.name", "operator": "NotIn",
+             "values": [NAMESPACE, "kube-system"]}]}
+    job, group = ("batch.volcano.sh", "v1alpha1", "jobs"), "scheduling.volcano.sh"
+    assert table == {
+        "/jobs/mutate": ("Mutating", "mutatejob.volcano.sh", *job, "CREATE"),
+        "/jobs/validate": ("Validating", "validatejob.volcano.sh", *job, "CREATE UPDATE"),
+        "/podgroups/validate": ("Validating", "validatepodgroup.volcano.sh", group, "v1beta1", "podgroups",
+                                "CREATE"),
+        "/queues/mutate": ("Mutating", "mutatequeue.volcano.sh", group, "v1beta1", "queues", "CREATE"),
+        "/queues/validate": ("Validating", "validatequeue.volcano.sh", group, "v1beta1", "queues",
+                             "CREATE UPDATE DELETE"),
+    }
+
+
+def test_the_webhook_serves_what_is_registered_and_may_patch_it(objects):
+    arguments = objects["Deployment", "volcano-admission"]["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert f"--enabled-admission={','.join(PATHS)}" in arguments
+    allowed = {(kind, name) for _, role, rule in rules(objects)
+               if role == "volcano-admission" and rule["apiGroups"] == ["admissionregistration.k8s.io"]
+               for kind in rule["resources"] for name in rule["resourceNames"]}
+    assert allowed == {(kind.lower() + "s", name) for kind, name in objects if "Webhook" in kind}
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_pods(objects, component):
+    spec = objects["Deployment", component]["spec"]
+    pod = spec["template"]["spec"]
+    container, = pod["containers"]
+    labels = spec["template"]["metadata"]["labels"]
+    assert spec["selector"]["matchLabels"] == labels
+    assert labels["app"] == component.replace("controllers", "controller")
+    binary = {"volcano-scheduler": "scheduler", "volcano-controllers": "controller",
+              "volcano-admission": "webhook"}[component]
+    assert container["image"].startswith(f"pumice/pumice-{binary}:")
+    assert container["imagePullPolicy"] == "IfNotPresent"
+    assert pod["serviceAccountName"] == component
+    assert pod["priorityClassName"] == "system-cluster-critical"
+    assert pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["runAsUser"] == 65532
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    assert f"--healthz-address=:{ports['healthz']}" in container["args"]
+    for probe, path in (("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")):
+        assert container[probe]["httpGet"] == {"path": path, "port": "healthz"}
+    if component != "volcano-admission":
+        assert "--leader-elect=true" in container["args"]
+        assert f"--listen-address=:{ports['metrics']}" in container["args"]
+
+
+def test_services_lead_to_ports_that_exist(objects):
+    pods = {o["spec"]["template"]["metadata"]["labels"]["app"]: o["spec"]["template"]["spec"]
+            for o in of_kind(objects, "Deployment").values()}
+    numbers = {}
+    for name, service in of_kind(objects, "Service").items():
+        port, = service["spec"]["ports"]
+        target = {p["name"]: p["containerPort"]
+                  for p in pods[service["spec"]["selector"]["app"]]["containers"][0]["ports"]}
+        numbers[name] = (port["port"], target[port["targetPort"]])
+        if port["name"] == "metrics":
+            assert service["metadata"]["annotations"]["prometheus.io/port"] == str(port["port"])
+    assert numbers == {"volcano-scheduler-service": (8080, 8080),
+                       "volcano-controllers-service": (8081, 8081),
+                       "volcano-admission-service": (443, 8443)}
+
+
+def test_scheduler_configuration(objects):
+    text = objects["ConfigMap", "volcano-scheduler-configmap"]["data"]["volcano-scheduler.conf"]
+    configuration = yaml.safe_load(text)
+    assert configuration["actions"] == "enqueue, allocate, backfill"
+    assert [[plugin["name"] for plugin in tier["plugins"]] for tier in configuration["tiers"]] == [
+        ["priority", "gang", "conformance"],
+        ["overcommit", "drf", "predicates", "proportion", "nodeorder", "binpack"]]
+    pod = objects["Deployment", "volcano-scheduler"]["spec"]["template"]["spec"]
+    volume, = pod["volumes"]
+    mount, = pod["containers"][0]["volumeMounts"]
+    assert volume["configMap"]["name"] == "volcano-scheduler-configmap"
+    assert f"--scheduler-conf={mount['mountPath']}/volcano-scheduler.conf" in pod["containers"][0]["args"]
+
+
+# --- examples ---
+
+def tasks(name):
+    job, = (o for o in load(f"examples/{name}.yaml") if o["kind"] == "Job")
+    return job["spec"], job["spec"]["tasks"]
+
+
+def replicas(name):
+    return sum(task["replicas"] for task in tasks(name)[1])
+
+
+def cpus(name):
+    def number(text):
+        return int(text[:-1]) / 1000 if text.endswith("m") else int(text)
+    return sum(task["replicas"] * sum(number(c["resources"]["requests"]["cpu"])
+                                      for c in task["template"]["spec"]["containers"])
+               for task in tasks(name)[1])
+
+
+def test_every_example_starts_with_a_comment():
+    for path in (MANIFESTS / "examples").glob("*.yaml"):
+        assert path.read_text().startswith("# "), path
+
+
+@pytest.mark.parametrize("name, pods", [("gang", 4), ("three-tasks", 60), ("in-queue", 4)])
+def test_examples_that_fit(name, pods):
+    name = {"in-queue": "queue"}.get(name, name)
+    assert replicas(name) == pods
+    assert cpus(name) <= 10 * 32
+    assert tasks(name)[0]["minAvailable"] == sum(
+        task.get("minAvailable", task["replicas"]) for task in tasks(name)[1])
+
+
+def test_the_large_gang_does_not_fit_but_single_pods_do():
+    assert cpus("gang-too-large") > 10 * 32
+    assert tasks("gang-too-large")[0]["minAvailable"] == replicas("gang-too-large")
+    assert cpus("gang-too-large") / replicas("gang-too-large") <= 32
+
+
+def test_the_invalid_job_has_both_faults():
+    spec, both = tasks("invalid")
+    assert len({task["name"] for task in both}) < len(both)
+    assert spec["minAvailable"] > replicas("invalid")
