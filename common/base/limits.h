@@ -17,4 +17,6 @@
 #define LIMIT_CONFIG_FILE ((size_t)1 << 20)      /* kubeconfig, scheduler configuration, bytes */
 #define LIMIT_CREDENTIAL_FILE ((size_t)64 << 10) /* certificate, key or token, bytes */
 
+#define LIMIT_QUANTITY_TEXT 256 /* one quantity as it is read, bytes */
+
 #endif

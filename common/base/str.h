@@ -84,6 +84,11 @@ bool str_to_double(struct str s, double *ret_value);
 /* "true"/"false" and Go's other spellings (1, t, T, TRUE, True, 0, f, F, FALSE, False). */
 bool str_to_bool(struct str s, bool *ret_value);
 
+/* Bytes of the well-formed UTF-8 character at the start of `s`; 0 when there is none. */
+size_t str_utf8_len(struct str s);
+/* The longest start of `s` of at most `max` bytes that does not end inside a UTF-8 character. */
+struct str str_cut(struct str s, size_t max);
+
 /* FNV-1a, 64 bit: stable over runs and machines. */
 uint64_t str_hash(struct str s);
 
