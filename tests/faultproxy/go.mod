@@ -1,0 +1,3 @@
+module pumice/faultproxy
+
+go 1.24
