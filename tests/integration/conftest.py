@@ -1,0 +1,104 @@
+"""Fixtures of the integration tests.
+
+controlplane  one control plane for the whole run, with our manifests and ten nodes of 32 CPUs
+api           the official client, as admin
+ns            a fresh namespace for each test
+pumice        our three binaries, running; a test fails if one of them ends by itself
+more_nodes    a function that adds nodes for one test
+
+A failing test prints the objects and events of its namespace and the last lines of our logs.
+PUMICE_TEST_DIR keeps the control plane's folder, logs included, in a place of your choice.
+"""
+
+import os
+import re
+import secrets
+import shutil
+from pathlib import Path
+
+import pytest
+
+from harness.api import Api
+from harness.pumice import Pumice
+from harness.report import describe
+from cluster import ControlPlane
+
+NODES = 10
+
+
+@pytest.fixture(scope="session")
+def controlplane(tmp_path_factory):
+    """A control plane with the CRDs, the rights and the nodes; our binaries do not run."""
+    folder = os.environ.get("PUMICE_TEST_DIR")
+    if folder:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder = Path(folder)
+        folder.mkdir(parents=True)
+    plane = ControlPlane(folder or tmp_path_factory.mktemp("controlplane"), audit=True, tied=True)
+    plane.start()
+    try:
+        Pumice(plane).apply_manifests()
+        plane.start_kwok()
+        plane.add_nodes(NODES)
+        yield plane
+    finally:
+        plane.stop()
+
+
+@pytest.fixture(scope="session")
+def api(controlplane):
+    """The cluster as its administrator sees it."""
+    client = Api(controlplane)
+    yield client
+    client.close()
+
+
+@pytest.fixture(scope="session")
+def pumice_of_session(controlplane):
+    """Our binaries; tests take `pumice`."""
+    product = Pumice(controlplane, tied=True).start()
+    yield product
+    complaints = product.stop()
+    assert not complaints, "; ".join(complaints)
+
+
+@pytest.fixture
+def pumice(pumice_of_session):
+    """Our three binaries, all running when the test begins."""
+    pumice_of_session.start_missing()
+    yield pumice_of_session
+    complaints = pumice_of_session.complaints()
+    assert not complaints, "; ".join(complaints)
+
+
+@pytest.fixture
+def ns(api, request):
+    """A namespace that is made for the test and emptied after it."""
+    words = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower()).strip("-")[:40].strip("-")
+    name = api.make_namespace(f"{words}-{secrets.token_hex(3)}")
+    yield name
+    api.remove_namespace(name)
+
+
+@pytest.fixture
+def more_nodes(controlplane):
+    """more_nodes(count, **as ControlPlane.add_nodes): nodes that go when the test ends."""
+    made = []
+
+    def add(count, **options):
+        names = controlplane.add_nodes(count, **{"prefix": f"extra-{len(made)}", **options})
+        made.extend(names)
+        return names
+    yield add
+    controlplane.delete_nodes(made)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Adds the state of the test's namespace to the report of a failure."""
+    report = yield
+    arguments = getattr(item, "funcargs", {})
+    if report.failed and call.when == "call" and {"api", "ns"} <= arguments.keys():
+        text = describe(arguments["api"], arguments["ns"], arguments.get("pumice"))
+        report.sections.append(("state of the cluster", text))
+    return report
