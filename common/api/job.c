@@ -1,0 +1,416 @@
+/*
+ * Decoding of Jobs: see job.h.
+ */
+#include "api/job.h"
+#include "base/timefmt.h"
+#include "json/interned.h"
+
+static const char *const phase_names[JOB_PHASE_COUNT] = {
+    [JOB_PENDING] = "Pending",       [JOB_RUNNING] = "Running",
+    [JOB_RESTARTING] = "Restarting", [JOB_ABORTING] = "Aborting",
+    [JOB_ABORTED] = "Aborted",       [JOB_COMPLETING] = "Completing",
+    [JOB_COMPLETED] = "Completed",   [JOB_TERMINATING] = "Terminating",
+    [JOB_TERMINATED] = "Terminated", [JOB_FAILED] = "Failed",
+};
+
+const char *job_phase_name(enum job_phase phase)
+{
+    return phase_names[phase];
+}
+
+bool job_phase_finished(enum job_phase phase)
+{
+    return phase == JOB_COMPLETED || phase == JOB_FAILED || phase == JOB_TERMINATED;
+}
+
+int32_t job_task_minimum(const struct job_task *task)
+{
+    if (task->has_min_available)
+        return task->min_available;
+    int64_t partitioned = (int64_t)task->min_partitions * task->partition_size;
+    if (partitioned > 0)
+        return partitioned > INT32_MAX ? INT32_MAX : (int32_t)partitioned;
+    return task->replicas;
+}
+
+int32_t job_replicas(const struct job *job)
+{
+    int64_t sum = 0;
+
+    for (uint32_t i = 0; i < job->task_count; i++)
+        sum += job->tasks[i].replicas;
+    return sum > INT32_MAX ? INT32_MAX : (int32_t)sum;
+}
+
+static void raw_interned(struct json_reader *reader, const char **slot)
+{
+    struct str raw = json_raw(reader);
+
+    intern_put(*slot);
+    *slot = intern_get(str_eq(raw, STR("null")) ? STR_NULL : raw);
+}
+
+/* ---- spec -------------------------------------------------------------------------------------
+ */
+
+static void read_template_meta(struct json_reader *reader, struct job_task *task)
+{
+    struct str key;
+
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (str_eq(key, STR("labels")) && !task->labels.items)
+            kube_pairs_read(reader, &task->labels, NULL);
+        else if (str_eq(key, STR("annotations")) && !task->annotations.items)
+            kube_pairs_read(reader, &task->annotations, NULL);
+        else if (str_eq(key, STR("finalizers")))
+            raw_interned(reader, &task->finalizers);
+        else
+            json_skip(reader);
+    }
+}
+
+/* Looks into the template's spec for the two members the controller may have to add. */
+static void read_template_spec(struct json_reader *reader, struct job_task *task)
+{
+    struct json_reader inner;
+    struct str key;
+
+    json_init(&inner, json_raw(reader), reader->arena);
+    if (json_failed(reader) || json_peek(&inner) != JSON_OBJECT)
+        return;
+    intern_put(task->spec);
+    task->spec = intern_get(str_make(inner.start, (size_t)(inner.end - inner.start)));
+    (void)json_object(&inner);
+    while (json_key(&inner, &key)) {
+        if (str_eq(key, STR("schedulerName")))
+            json_interned(&inner, &task->scheduler_name);
+        else if (str_eq(key, STR("priorityClassName")))
+            json_interned(&inner, &task->priority_class_name);
+        else
+            json_skip(&inner);
+    }
+    if (json_failed(&inner))
+        json_fail(reader, inner.error);
+}
+
+static void read_template(struct json_reader *reader, struct job_task *task)
+{
+    struct str key;
+
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (str_eq(key, STR("metadata")))
+            read_template_meta(reader, task);
+        else if (str_eq(key, STR("spec")))
+            read_template_spec(reader, task);
+        else
+            json_skip(reader);
+    }
+}
+
+static void read_partition_policy(struct json_reader *reader, struct job_task *task)
+{
+    struct str key;
+
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (str_eq(key, STR("partitionSize")))
+            task->partition_size = json_i32(reader);
+        else if (str_eq(key, STR("minPartitions")))
+            task->min_partitions = json_i32(reader);
+        else if (str_eq(key, STR("networkTopology")))
+            raw_interned(reader, &task->partition_topology);
+        else
+            json_skip(reader);
+    }
+}
+
+static void task_defaults(struct job_task *task)
+{
+    *task = (struct job_task){
+        .name = intern_get(STR("")),
+        .partition_topology = intern_get(STR("")),
+        .topology_policy = intern_get(STR("")),
+        .finalizers = intern_get(STR("")),
+        .spec = intern_get(STR("{}")),
+        .scheduler_name = intern_get(STR("")),
+        .priority_class_name = intern_get(STR("")),
+    };
+}
+
+static void read_task(struct json_reader *reader, struct job_task *task)
+{
+    struct str key;
+
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (str_eq(key, STR("name"))) {
+            json_interned(reader, &task->name);
+        } else if (str_eq(key, STR("replicas"))) {
+            task->replicas = json_i32(reader);
+        } else if (str_eq(key, STR("minAvailable"))) {
+            task->has_min_available = json_peek(reader) == JSON_NUMBER;
+            task->min_available = json_i32(reader);
+        } else if (str_eq(key, STR("partitionPolicy"))) {
+            read_partition_policy(reader, task);
+        } else if (str_eq(key, STR("topologyPolicy"))) {
+            json_interned(reader, &task->topology_policy);
+        } else if (str_eq(key, STR("template"))) {
+            read_template(reader, task);
+        } else {
+            json_skip(reader);
+        }
+    }
+    if (*task->name == '\0') {
+        intern_put(task->name);
+        task->name = intern_get(STR("default"));
+    }
+    if (task->replicas < 0 || task->min_available < 0)
+        json_fail(reader, "spec.tasks: replicas and minAvailable must not be negative");
+}
+
+static void read_tasks(struct json_reader *reader, struct job *job)
+{
+    VEC(struct job_task) tasks = {0};
+
+    if (job->tasks || !json_array(reader))
+        return;
+    while (json_item(reader)) {
+        struct job_task task;
+        task_defaults(&task);
+        read_task(reader, &task);
+        vec_push(&tasks, task);
+    }
+    job->tasks = tasks.items;
+    job->task_count = (uint32_t)tasks.n;
+}
+
+static void read_spec(struct json_reader *reader, struct job *job)
+{
+    struct str key;
+
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (str_eq(key, STR("schedulerName")))
+            json_interned(reader, &job->scheduler_name);
+        else if (str_eq(key, STR("queue")))
+            json_interned(reader, &job->queue);
+        else if (str_eq(key, STR("priorityClassName")))
+            json_interned(reader, &job->priority_class_name);
+        else if (str_eq(key, STR("minAvailable")))
+            job->min_available = json_i32(reader);
+        else if (str_eq(key, STR("minSuccess")))
+            job->min_success = json_i32(reader);
+        else if (str_eq(key, STR("maxRetry")))
+            job->max_retry = json_i32(reader);
+        else if (str_eq(key, STR("networkTopology")))
+            raw_interned(reader, &job->network_topology);
+        else if (str_eq(key, STR("tasks")))
+            read_tasks(reader, job);
+        else
+            json_skip(reader);
+    }
+}
+
+/* ---- status -----------------------------------------------------------------------------------
+ */
+
+static void read_phase(struct json_reader *reader, struct job_status *status)
+{
+    struct str text = json_str(reader);
+
+    for (int phase = 0; phase < JOB_PHASE_COUNT; phase++) {
+        if (str_is(text, phase_names[phase])) {
+            status->phase = (enum job_phase)phase;
+            status->fresh = false;
+        }
+    }
+}
+
+static void read_state(struct json_reader *reader, struct job_status *status)
+{
+    struct str key;
+
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (str_eq(key, STR("phase"))) {
+            read_phase(reader, status);
+        } else if (str_eq(key, STR("reason"))) {
+            json_interned(reader, &status->reason);
+        } else if (str_eq(key, STR("message"))) {
+            free(status->message);
+            status->message = str_dup(json_str(reader));
+        } else if (str_eq(key, STR("lastTransitionTime"))) {
+            (void)time_parse(json_str(reader), &status->transition_ns);
+        } else {
+            json_skip(reader);
+        }
+    }
+}
+
+static void read_condition(struct json_reader *reader, struct job_phase_condition *condition)
+{
+    struct str key;
+
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (str_eq(key, STR("status")))
+            json_interned(reader, &condition->status);
+        else if (str_eq(key, STR("lastTransitionTime")))
+            (void)time_parse(json_str(reader), &condition->transition_ns);
+        else
+            json_skip(reader);
+    }
+}
+
+static void read_conditions(struct json_reader *reader, struct job_status *status)
+{
+    VEC(struct job_phase_condition) conditions = {0};
+
+    if (status->conditions || !json_array(reader))
+        return;
+    while (json_item(reader)) {
+        struct job_phase_condition condition = {intern_get(STR("")), 0};
+        read_condition(reader, &condition);
+        vec_push(&conditions, condition);
+    }
+    status->conditions = conditions.items;
+    status->condition_count = (uint32_t)conditions.n;
+}
+
+/* Reads `key` if it is one of the counters. */
+static bool read_counter(struct json_reader *reader, struct job_status *status, struct str key)
+{
+    const struct {
+        struct str name;
+        int32_t *slot;
+    } counters[] = {
+        {STR("minAvailable"), &status->min_available},
+        {STR("pending"), &status->pending},
+        {STR("running"), &status->running},
+        {STR("succeeded"), &status->succeeded},
+        {STR("failed"), &status->failed},
+        {STR("terminating"), &status->terminating},
+        {STR("unknown"), &status->unknown},
+        {STR("version"), &status->version},
+        {STR("retryCount"), &status->retry_count},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
+        if (str_eq(key, counters[i].name)) {
+            *counters[i].slot = json_i32(reader);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void read_status(struct json_reader *reader, struct job_status *status)
+{
+    struct str key;
+
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (read_counter(reader, status, key))
+            continue;
+        if (str_eq(key, STR("state")))
+            read_state(reader, status);
+        else if (str_eq(key, STR("conditions")))
+            read_conditions(reader, status);
+        else if (str_eq(key, STR("runningDuration")))
+            json_interned(reader, &status->running_duration);
+        else
+            json_skip(reader);
+    }
+}
+
+struct job *job_decode(struct str raw, struct error *err)
+{
+    cleanup_arena struct arena arena = ARENA_INIT;
+    struct job *job = xnew(struct job);
+    struct json_reader reader;
+    struct str key;
+
+    job->scheduler_name = intern_get(STR(""));
+    job->queue = intern_get(STR(""));
+    job->priority_class_name = intern_get(STR(""));
+    job->network_topology = intern_get(STR(""));
+    job->status.reason = intern_get(STR(""));
+    job->status.running_duration = intern_get(STR(""));
+    job->status.fresh = true;
+    json_init(&reader, raw, &arena);
+    if (json_object(&reader)) {
+        while (json_key(&reader, &key)) {
+            if (str_eq(key, STR("metadata")) && !job->meta.name)
+                kube_meta_read(&reader, &job->meta, NULL);
+            else if (str_eq(key, STR("spec")))
+                read_spec(&reader, job);
+            else if (str_eq(key, STR("status")))
+                read_status(&reader, &job->status);
+            else
+                json_skip(&reader);
+        }
+    }
+    if (!job->status.message)
+        job->status.message = xstrdup("");
+    if (json_end(&reader, err) < 0) {
+        job_free(job);
+        return NULL;
+    }
+    return job;
+}
+
+static void task_clear(struct job_task *task)
+{
+    intern_put(task->name);
+    intern_put(task->partition_topology);
+    intern_put(task->topology_policy);
+    intern_put(task->finalizers);
+    intern_put(task->spec);
+    intern_put(task->scheduler_name);
+    intern_put(task->priority_class_name);
+    kube_pairs_clear(&task->labels);
+    kube_pairs_clear(&task->annotations);
+}
+
+void job_free(struct job *job)
+{
+    if (!job)
+        return;
+    kube_meta_clear(&job->meta);
+    intern_put(job->scheduler_name);
+    intern_put(job->queue);
+    intern_put(job->priority_class_name);
+    intern_put(job->network_topology);
+    for (uint32_t i = 0; i < job->task_count; i++)
+        task_clear(&job->tasks[i]);
+    free(job->tasks);
+    intern_put(job->status.reason);
+    intern_put(job->status.running_duration);
+    free(job->status.message);
+    for (uint32_t i = 0; i < job->status.condition_count; i++)
+        intern_put(job->status.conditions[i].status);
+    free(job->status.conditions);
+    free(job);
+}
+
+static void *decode(struct str raw, struct error *err)
+{
+    return job_decode(raw, err);
+}
+
+static void release(void *object)
+{
+    job_free(object);
+}
+
+const struct store_type job_store_type = {"Job", decode, release};

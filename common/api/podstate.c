@@ -1,0 +1,136 @@
+/*
+ * Decoding of Pods for the controller: see podstate.h.
+ */
+#include "api/podstate.h"
+#include "api/names.h"
+#include "base/alloc.h"
+#include "json/interned.h"
+
+static const char *const phase_names[POD_PHASE_COUNT] = {
+    [POD_PHASE_PENDING] = "Pending",     [POD_PHASE_RUNNING] = "Running",
+    [POD_PHASE_SUCCEEDED] = "Succeeded", [POD_PHASE_FAILED] = "Failed",
+    [POD_PHASE_UNKNOWN] = "Unknown",
+};
+
+const char *pod_phase_name(enum pod_phase phase)
+{
+    return phase_names[phase];
+}
+
+static bool keep_ours(struct str key)
+{
+    return str_starts(key, STR("volcano.sh/"));
+}
+
+static const char *label_or_annotation(const struct kube_meta *meta, const char *key)
+{
+    const char *value = kube_pairs_get(&meta->labels, key);
+
+    return value ? value : kube_pairs_get(&meta->annotations, key);
+}
+
+static int32_t number_at(const struct kube_meta *meta, const char *key)
+{
+    const char *text = label_or_annotation(meta, key);
+    int32_t value;
+
+    return text && str_to_i32(str_of(text), &value) && value >= 0 ? value : -1;
+}
+
+/* Takes what identifies the pod out of its labels and drops them. */
+static void take_identity(struct podstate *pod)
+{
+    const char *job = label_or_annotation(&pod->meta, KEY_JOB_NAME);
+    const char *task = label_or_annotation(&pod->meta, KEY_TASK_SPEC);
+
+    pod->job_name = intern_get(str_of(job));
+    pod->task = intern_get(str_of(task));
+    pod->index = number_at(&pod->meta, KEY_TASK_INDEX);
+    pod->job_version = number_at(&pod->meta, KEY_JOB_VERSION);
+    kube_pairs_clear(&pod->meta.labels);
+    kube_pairs_clear(&pod->meta.annotations);
+}
+
+static void read_spec(struct json_reader *reader, struct podstate *pod)
+{
+    struct str key;
+
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (str_eq(key, STR("nodeName")))
+            pod->bound = !str_empty(json_str(reader));
+        else
+            json_skip(reader);
+    }
+}
+
+static void read_status(struct json_reader *reader, struct podstate *pod)
+{
+    struct str key;
+
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (!str_eq(key, STR("phase"))) {
+            json_skip(reader);
+            continue;
+        }
+        struct str text = json_str(reader);
+        pod->phase = POD_PHASE_UNKNOWN;
+        for (int phase = 0; phase < POD_PHASE_COUNT; phase++) {
+            if (str_is(text, phase_names[phase]))
+                pod->phase = (enum pod_phase)phase;
+        }
+    }
+}
+
+struct podstate *podstate_decode(struct str raw, struct error *err)
+{
+    cleanup_arena struct arena arena = ARENA_INIT;
+    struct podstate *pod = xnew(struct podstate);
+    struct json_reader reader;
+    struct str key;
+
+    json_init(&reader, raw, &arena);
+    if (json_object(&reader)) {
+        while (json_key(&reader, &key)) {
+            if (str_eq(key, STR("metadata")) && !pod->meta.name)
+                kube_meta_read(&reader, &pod->meta, keep_ours);
+            else if (str_eq(key, STR("spec")))
+                read_spec(&reader, pod);
+            else if (str_eq(key, STR("status")))
+                read_status(&reader, pod);
+            else
+                json_skip(&reader);
+        }
+    }
+    take_identity(pod);
+    if (json_end(&reader, err) < 0) {
+        podstate_free(pod);
+        return NULL;
+    }
+    return pod;
+}
+
+void podstate_free(struct podstate *pod)
+{
+    if (!pod)
+        return;
+    kube_meta_clear(&pod->meta);
+    intern_put(pod->job_name);
+    intern_put(pod->task);
+    free(pod);
+}
+
+static void *decode(struct str raw, struct error *err)
+{
+    return podstate_decode(raw, err);
+}
+
+static void release(void *object)
+{
+    podstate_free(object);
+}
+
+const struct store_type podstate_store_type = {"Pod", decode, release};

@@ -1,0 +1,37 @@
+/*
+ * struct podstate: a Pod as the controller keeps it: whose it is and how far it got. The scheduler
+ * has its own view (api/pod.h); each process holds one.
+ */
+#ifndef PUMICE_API_PODSTATE_H
+#define PUMICE_API_PODSTATE_H
+
+#include "kube/store.h"
+
+enum pod_phase {
+    POD_PHASE_PENDING,
+    POD_PHASE_RUNNING,
+    POD_PHASE_SUCCEEDED,
+    POD_PHASE_FAILED,
+    POD_PHASE_UNKNOWN,
+    POD_PHASE_COUNT
+};
+
+struct podstate {
+    struct kube_meta meta; /* labels and annotations are dropped after reading */
+    const char *job_name;  /* interned; label or annotation, "" when absent */
+    const char *task;      /* interned; "" when absent */
+    int32_t index;         /* task index, -1 when absent or not a number */
+    int32_t job_version;   /* -1 when absent or not a number */
+    enum pod_phase phase;
+    bool bound; /* spec.nodeName is set */
+};
+
+extern const struct store_type podstate_store_type;
+
+struct podstate *podstate_decode(struct str raw, struct error *err);
+void podstate_free(struct podstate *pod);
+
+/* "Pending", ... "Unknown". */
+const char *pod_phase_name(enum pod_phase phase);
+
+#endif
