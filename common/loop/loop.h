@@ -27,7 +27,8 @@ typedef void loop_fn(void *arg);
 struct loop *loop_new(uint64_t seed);
 /* A loop on a virtual clock that starts at `wall_ns`; for tests and the simulation. */
 struct loop *loop_new_virtual(uint64_t seed, int64_t wall_ns);
-/* Waits for off-loop work to end, then frees. Timers and descriptors must be gone. NULL is fine. */
+/* Waits for off-loop work to end, runs the calls that are then still due (posted, `done`), and
+ * frees. Timers and descriptors must be gone. NULL is fine. */
 void loop_free(struct loop *loop);
 
 /* Runs until loop_stop, or (virtual) until nothing is left to do. */

@@ -1,0 +1,30 @@
+/*
+ * Exponential delays with jitter. Embedded in whatever retries; no allocation, one thread.
+ */
+#include "loop/backoff.h"
+
+#include <stdbool.h>
+
+#define JITTER 0.2
+
+void backoff_init(struct backoff *backoff, int64_t initial_ns, int64_t max_ns)
+{
+    *backoff = (struct backoff){.initial_ns = initial_ns, .max_ns = max_ns};
+    backoff_reset(backoff);
+}
+
+int64_t backoff_next(struct backoff *backoff, struct rng *rng)
+{
+    const int64_t delay = backoff->next_ns;
+    backoff->next_ns = delay > backoff->max_ns / 2 ? backoff->max_ns : delay * 2;
+    if (backoff->failures < UINT32_MAX)
+        backoff->failures++;
+    return rng_jitter(rng, delay, JITTER);
+}
+
+void backoff_reset(struct backoff *backoff)
+{
+    const bool above = backoff->initial_ns > backoff->max_ns;
+    backoff->next_ns = above ? backoff->max_ns : backoff->initial_ns;
+    backoff->failures = 0;
+}
