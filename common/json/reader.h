@@ -9,13 +9,13 @@
  * Not thread-safe; the text must outlive the slices.
  *
  *     json_init(&r, text, &arena);
- *     json_object(&r);
- *     while (json_key(&r, &key)) {
- *         if (str_eq(key, STR("name")))
- *             name = json_str(&r);
- *         else
- *             json_skip(&r);
- *     }
+ *     if (json_object(&r))
+ *         while (json_key(&r, &key)) {
+ *             if (str_eq(key, STR("name")))
+ *                 name = json_str(&r);
+ *             else
+ *                 json_skip(&r);
+ *         }
  *     if (json_failed(&r)) ...
  */
 #ifndef PUMICE_JSON_READER_H
@@ -56,15 +56,16 @@ enum json_type json_peek(struct json_reader *reader);
 
 /*
  * Enters an object. False, with the value consumed, when the next value is null (so absent and
- * null are alike); an error when it is anything else.
+ * null are alike); an error when it is anything else. Never call json_key after false: it would go
+ * on with the object around this one.
  */
-bool json_object(struct json_reader *reader);
+bool json_object(struct json_reader *reader) __attribute__((warn_unused_result));
 /* The next key of the object entered last; its value must be read or skipped. False at its end,
  * which also leaves the object. */
 bool json_key(struct json_reader *reader, struct str *ret_key);
 
 /* The same for arrays: json_array enters, json_item is true while another value follows. */
-bool json_array(struct json_reader *reader);
+bool json_array(struct json_reader *reader) __attribute__((warn_unused_result));
 bool json_item(struct json_reader *reader);
 
 /*
