@@ -82,8 +82,8 @@ static void read_template_spec(struct json_reader *reader, struct job_task *task
         return;
     intern_put(task->spec);
     task->spec = intern_get(str_make(inner.start, (size_t)(inner.end - inner.start)));
-    (void)json_object(&inner);
-    while (json_key(&inner, &key)) {
+    bool present = json_object(&inner);
+    while (present && json_key(&inner, &key)) {
         if (str_eq(key, STR("schedulerName")))
             json_interned(&inner, &task->scheduler_name);
         else if (str_eq(key, STR("priorityClassName")))
