@@ -29,8 +29,7 @@ static int bad_json(const struct json_reader *reader, struct str field, struct e
     return error_set(err, ERROR_INVALID, "%.*s: %s", STR_ARG(field), reader->error);
 }
 
-/* ---- named lists -------------------------------------------------------------------------------
- */
+/* ---- named lists ----------------------------------------------------------------------- */
 
 /* What to look for in a list of {name: ..., <member>: {...}}. */
 struct search {
@@ -87,8 +86,7 @@ static int find(struct kubeconfig *file, const struct search *search, struct str
     return not_found(search, &names, err);
 }
 
-/* ---- values ------------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------- */
 
 /* A path in the file is relative to the folder the file is in. */
 static char *resolve(const struct kubeconfig *file, struct str path)
@@ -125,8 +123,7 @@ static int load_pem(const struct kubeconfig *file, const struct pem_source *sour
     return 0;
 }
 
-/* ---- cluster -----------------------------------------------------------------------------------
- */
+/* ---- cluster --------------------------------------------------------------------------- */
 
 struct cluster {
     struct str server, server_name, proxy;
@@ -134,11 +131,12 @@ struct cluster {
     bool insecure;
 };
 
-static void read_cluster(struct json_reader *r, struct cluster *cluster)
+static void read_cluster(struct json_reader *r, struct cluster *cluster, struct str *ret_last)
 {
     struct str key;
     bool present = json_object(r);
     while (present && json_key(r, &key)) {
+        *ret_last = key;
         if (str_is(key, "server"))
             cluster->server = json_str(r);
         else if (str_is(key, "certificate-authority-data"))
@@ -178,8 +176,7 @@ static int use_cluster(struct kubeconfig *file, struct str raw, struct error *er
     return load_pem(file, &cluster.ca, "certificate-authority", &file->config->ca, err);
 }
 
-/* ---- user --------------------------------------------------------------------------------------
- */
+/* ---- user ------------------------------------------------------------------------------ */
 
 struct user {
     struct str token, token_file;
@@ -236,13 +233,15 @@ static int use_user(struct kubeconfig *file, struct str raw, struct error *err)
     struct user user = {.unsupported = NULL};
     struct kube_config *config = file->config;
     struct json_reader r;
-    struct str key;
+    struct str key, last = STR("user");
     json_init(&r, raw, &file->arena);
     bool present = json_object(&r);
-    while (present && json_key(&r, &key))
+    while (present && json_key(&r, &key)) {
+        last = key;
         read_user_field(&r, &user, key);
+    }
     if (json_failed(&r))
-        return error_set(err, ERROR_INVALID, "%s", r.error);
+        return bad_json(&r, last, err);
     if (user.unsupported)
         return error_set(err, ERROR_INVALID,
                          "%s is not supported: use a client certificate, token or tokenFile",
@@ -257,8 +256,7 @@ static int use_user(struct kubeconfig *file, struct str raw, struct error *err)
     return use_token(file, &user, err);
 }
 
-/* ---- the file ----------------------------------------------------------------------------------
- */
+/* ---- the file -------------------------------------------------------------------------- */
 
 static int read_top(struct kubeconfig *file, struct str json, struct error *err)
 {

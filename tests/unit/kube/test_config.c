@@ -296,8 +296,7 @@ static void limits_the_size_of_tokens(void **state)
     assert_non_null(strstr(err.text, "larger"));
 }
 
-/* ---- in a pod -----------------------------------------------------------------------------------
- */
+/* ---- in a pod -------------------------------------------------------------------------- */
 
 static int load_pod(struct kube_config *config, const char *host, const char *master,
                     struct error *err)
