@@ -1,5 +1,8 @@
 """The control plane itself: what the other tests rely on."""
 
+import socket
+import ssl
+
 import kubernetes
 import pytest
 from kubernetes.client.exceptions import ApiException
@@ -22,6 +25,16 @@ def test_nodes_are_ready_and_free_of_taints(api):
         assert ready == ["True"], node.metadata.name
         assert not node.spec.taints, node.metadata.name
         assert node.status.allocatable["cpu"] == "32"
+
+
+def test_certificates_pass_a_strict_verifier(controlplane):
+    context = ssl.create_default_context(cafile=str(controlplane.pki.ca))
+    context.verify_flags |= ssl.VERIFY_X509_STRICT
+    context.load_cert_chain(controlplane.pki.crt("admin"), controlplane.pki.key("admin"))
+    address = ("127.0.0.1", controlplane.ports["kube-apiserver"])
+    with socket.create_connection(address) as plain, \
+            context.wrap_socket(plain, server_hostname="localhost") as secure:
+        assert secure.version() == "TLSv1.3"
 
 
 def phase_of(api, ns, name):
