@@ -10,13 +10,14 @@
 #include "base/error.h"
 
 enum flag_type {
-    FLAG_BOOL,     /* bool * */
-    FLAG_INT,      /* int64_t * */
-    FLAG_DOUBLE,   /* double * */
-    FLAG_STRING,   /* const char **; borrowed from argv */
-    FLAG_STRINGS,  /* struct flag_strings *; repeatable, the first use replaces the default */
-    FLAG_DURATION, /* int64_t *, nanoseconds; Go durations */
-    FLAG_IGNORED   /* accepted for compatibility, value ignored, one notice in `help` words */
+    FLAG_BOOL,        /* bool * */
+    FLAG_INT,         /* int64_t * */
+    FLAG_DOUBLE,      /* double * */
+    FLAG_STRING,      /* const char **; borrowed from argv */
+    FLAG_STRINGS,     /* struct flag_strings *; repeatable, the first use replaces the default */
+    FLAG_DURATION,    /* int64_t *, nanoseconds; Go durations */
+    FLAG_IGNORED,     /* accepted for compatibility, value ignored, one notice in `help` words */
+    FLAG_IGNORED_BOOL /* the same for flags that take no argument of their own (--logtostderr) */
 };
 
 #define FLAG_STRINGS_MAX 32

@@ -480,10 +480,9 @@ static void test_posts_from_threads_all_arrive_and_wake_the_loop(void **state)
 
 struct job {
     struct loop *loop;
-    int number;
     pthread_t worker;
     int *done; /* jobs done so far */
-    int last;
+    int number, last;
 };
 
 static void job_work(void *arg)
