@@ -103,7 +103,6 @@ void log_write(enum log_level level, const char *format, ...)
     int saved_errno = errno;
     char line[LINE_MAX_BYTES];
     size_t head = write_head(line, level);
-    errno = saved_errno; /* for %m */
     va_list args;
     va_start(args, format);
     int n = vsnprintf(line + head, sizeof(line) - head, format, args);
