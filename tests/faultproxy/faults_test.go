@@ -22,7 +22,7 @@ func TestPassThrough(t *testing.T) {
 	b := newBench(t)
 	expectBody(t, b.list(), 200, emptyList)
 	expectBody(t, b.create(), 201, `{"kind":"Pod"}`)
-	expectBody(t, b.do(b.newClient(b.client1TLS(), false), "GET", podsPath, ""), 200, emptyList)
+	expectBody(t, b.do(b.newClient(b.http1(), false), "GET", podsPath, ""), 200, emptyList)
 	w := b.watch()
 	w.expect(events...)
 	w.expectNothing(50 * time.Millisecond)
@@ -190,6 +190,14 @@ func TestWatchSilence(t *testing.T) {
 	}
 }
 
+func TestWatchSilenceOfTheConnectionLosesNothingBefore(t *testing.T) {
+	b := newBench(t)
+	b.fault(`{"type":"watch_silence","after_events":2,"connection":true}`)
+	w := b.watch()
+	w.expect(events[:2]...)
+	w.expectNothing(200 * time.Millisecond)
+}
+
 // A silent connection does not even answer a PING.
 func TestWatchSilenceOfTheConnection(t *testing.T) {
 	b := newBench(t)
@@ -207,7 +215,7 @@ func TestWatchSilenceOfTheConnection(t *testing.T) {
 	for log := b.log(); len(log) < 2 || log[1].Status == 0; log = b.log() {
 		time.Sleep(time.Millisecond)
 	}
-	time.Sleep(flushGrace)
+	time.Sleep(2 * flushGrace)
 	rc.write(framePing, 0, 0, make([]byte, 8))
 	if _, ok := rc.wait(framePing, 300*time.Millisecond); ok {
 		t.Fatal("a silent connection answered a PING")
@@ -287,7 +295,7 @@ func TestCutBody(t *testing.T) {
 func TestCutBodyCleanOverHTTP1(t *testing.T) {
 	b := newBench(t)
 	b.fault(`{"type":"cut_body","bytes":10,"clean":true}`)
-	expectBody(t, b.do(b.newClient(b.client1TLS(), false), "GET", podsPath, ""), 200, emptyList[:10])
+	expectBody(t, b.do(b.newClient(b.http1(), false), "GET", podsPath, ""), 200, emptyList[:10])
 }
 
 func TestFreeze(t *testing.T) {

@@ -33,6 +33,7 @@ type bench struct {
 	t       *testing.T
 	creates atomic.Int32 // pods that were created upstream
 	who     atomic.Value // identity seen upstream at the last request
+	up      *httptest.Server
 	proxy   *proxy
 	address string
 	roots   *x509.CertPool
@@ -49,6 +50,7 @@ func newBenchWith(t *testing.T, cfg *tls.Config, identity *tls.Certificate, chec
 	up.Config.ErrorLog = quiet()
 	up.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
 	up.StartTLS()
+	b.up = up
 	upPool := x509.NewCertPool()
 	upPool.AddCert(up.Certificate())
 	upURL, _ := url.Parse(up.URL)

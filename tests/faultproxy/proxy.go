@@ -98,8 +98,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	resp, err := x.forward()
 	if err != nil {
-		x.note("upstream: " + err.Error())
-		x.reset()
+		x.upstreamBroke(err)
 	}
 	defer resp.Body.Close()
 	x.sleep(x.plan.after)
@@ -139,20 +138,41 @@ func (x *exchange) reset() {
 // them from a goroutine of its own, and tells nobody when it is done.
 const flushGrace = 50 * time.Millisecond
 
+// hangUp closes the client's connection once what was sent so far has reached it.
+func (x *exchange) hangUp() {
+	time.Sleep(flushGrace)
+	x.conn.Close()
+	x.abort()
+}
+
+// hush makes the client's connection silent once what was sent so far has reached it.
+func (x *exchange) hush() {
+	time.Sleep(flushGrace)
+	x.conn.silent.Store(true)
+}
+
 // breakOff ends an answer of which a part is sent the hard way: the stream with RST_STREAM, or the whole
-// connection with FIN, so that the peer still reads that part.
+// connection.
 func (x *exchange) breakOff() {
 	if x.plan.fault.Connection {
-		time.Sleep(flushGrace)
-		x.conn.Close()
+		x.hangUp()
 	}
 	x.abort()
+}
+
+// upstreamBroke ends an answer as the upstream did: it reset the stream, or its connection is gone.
+func (x *exchange) upstreamBroke(err error) {
+	x.note("upstream: " + err.Error())
+	if strings.HasPrefix(err.Error(), "stream error") || x.r.Context().Err() != nil {
+		x.abort()
+	}
+	x.hangUp()
 }
 
 // freeze answers nothing until the client goes away.
 func (x *exchange) freeze() {
 	if x.plan.fault.Connection {
-		x.conn.silent.Store(true)
+		x.hush()
 	}
 	<-x.r.Context().Done()
 	x.abort()
@@ -284,8 +304,7 @@ func (x *exchange) copyBody(body io.Reader) {
 			return
 		}
 		if err != nil {
-			x.note("upstream: " + err.Error())
-			x.abort()
+			x.upstreamBroke(err)
 		}
 		if x.w.Header().Get("Content-Length") == "" {
 			x.flush()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-func (b *bench) client1TLS() *tls.Config { return &tls.Config{NextProtos: []string{"http/1.1"}} }
+func (b *bench) http1() *tls.Config { return &tls.Config{NextProtos: []string{"http/1.1"}} }
 
 func TestParseRequest(t *testing.T) {
 	for request, want := range map[string]string{
@@ -163,21 +163,14 @@ func TestAdmin(t *testing.T) {
 	if call("DELETE", "/rules"); b.list().code != 200 {
 		t.Fatal("rules are still there")
 	}
+	w := b.watch()
+	w.expect(events...)
 	b.fault(`{"type":"rst"}`)
-	w := b.proxyWatchThenReset(call)
+	call("POST", "/reset")
 	w.expectEnd(false)
 	if b.list().code != 200 || len(b.log()) != 1 {
 		t.Fatalf("log %+v", b.log())
 	}
-}
-
-// proxyWatchThenReset opens a watch past the rules and resets the proxy under it.
-func (b *bench) proxyWatchThenReset(call func(method, path string) (int, string)) *watching {
-	b.proxy.rules.clear()
-	w := b.watch()
-	w.expect(events...)
-	call("POST", "/reset")
-	return w
 }
 
 func TestIdentity(t *testing.T) {
@@ -217,6 +210,18 @@ func TestUpstreamGone(t *testing.T) {
 	}
 	if note := b.log()[0].Note; !strings.Contains(note, "refused") {
 		t.Fatalf("note %q", note)
+	}
+}
+
+func TestUpstreamGoneInMidWatch(t *testing.T) {
+	b := newBench(t)
+	w := b.watch()
+	w.expect(events...)
+	b.up.CloseClientConnections()
+	w.expectEnd(false)
+	b.list()
+	if log := b.log(); log[0].Conn == log[1].Conn || log[0].Note == "" {
+		t.Fatalf("the client's connection outlived the upstream's: %+v", log)
 	}
 }
 

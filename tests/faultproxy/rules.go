@@ -226,7 +226,7 @@ type plan struct {
 func (s *ruleSet) pick(q *query) plan {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var pl plan
+	pl := plan{ids: []int{}}
 	for _, ru := range s.rules {
 		if !ru.matches(q) || !ru.fires() {
 			continue

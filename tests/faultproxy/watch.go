@@ -88,8 +88,7 @@ func (x *exchange) deliver(e event) bool {
 		x.p.log.change(func() { x.entry.Events++ })
 	}
 	if e.err != nil && e.err != io.EOF {
-		x.note("upstream: " + e.err.Error())
-		x.abort()
+		x.upstreamBroke(e.err)
 	}
 	return e.err != nil
 }
@@ -143,7 +142,7 @@ func (x *exchange) cutEvent(events <-chan event) {
 // silence keeps taking events from the upstream so that it is not held up, and delivers none.
 func (x *exchange) silence(events <-chan event) {
 	if x.plan.fault.Connection {
-		x.conn.silent.Store(true)
+		x.hush()
 	}
 	for {
 		select {
