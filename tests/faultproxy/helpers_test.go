@@ -28,6 +28,8 @@ var events = []string{
 	`{"type":"MODIFIED","object":{"n":4}}`,
 }
 
+const protobuf = "application/vnd.kubernetes.protobuf;stream=watch"
+
 // bench is a fake API server, the proxy before it, and a client of the proxy.
 type bench struct {
 	t       *testing.T
@@ -98,6 +100,9 @@ func (b *bench) upstream(w http.ResponseWriter, r *http.Request) {
 	b.who.Store(who)
 	w.Header().Set("Content-Type", "application/json")
 	switch {
+	case r.URL.Query().Get("watch") == "1" && r.Header.Get("Accept") == protobuf:
+		w.Header().Set("Content-Type", protobuf)
+		io.WriteString(w, "\x00\x00\x00\x02\n\n\x00")
 	case r.URL.Query().Get("watch") == "1":
 		for _, e := range events {
 			fmt.Fprintln(w, e)

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -198,6 +201,56 @@ func TestIdentity(t *testing.T) {
 	b = newBenchWith(t, &tls.Config{ClientCAs: pool, ClientAuth: tls.VerifyClientCertIfGiven}, &pair, true)
 	if b.list(); b.who.Load() != "nobody" {
 		t.Fatalf("neither token nor certificate: %v", b.who.Load())
+	}
+}
+
+// selfSigned makes a client certificate that is its own CA.
+func selfSigned(t *testing.T) (*x509.CertPool, tls.Certificate) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert := certTemplate(3, "client")
+	cert.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	der, err := x509.CreateCertificate(rand.Reader, cert, cert, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(parsed)
+	return pool, tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+func TestVerifiedClientEarnsTheIdentity(t *testing.T) {
+	pool, pair := selfSigned(t)
+	b := newBenchWith(t, &tls.Config{ClientCAs: pool, ClientAuth: tls.VerifyClientCertIfGiven}, &pair, true)
+	known := b.newClient(&tls.Config{Certificates: []tls.Certificate{pair}}, true)
+	expectBody(t, b.do(known, "GET", podsPath, ""), 200, emptyList)
+	if b.who.Load() != "certificate" {
+		t.Fatalf("got %v", b.who.Load())
+	}
+}
+
+func TestProtobufWatchPassesUntouched(t *testing.T) {
+	b := newBench(t)
+	b.fault(`{"type":"watch_error","code":410}`)
+	r, _ := http.NewRequest("GET", "https://"+b.address+podsPath+"?watch=1", nil)
+	r.Header.Set("Accept", protobuf)
+	resp, err := b.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, err := io.ReadAll(resp.Body); err != nil || string(body) != "\x00\x00\x00\x02\n\n\x00" {
+		t.Fatalf("got %q %v", body, err)
+	}
+	if note := b.log()[0].Note; !strings.Contains(note, "not applied") {
+		t.Fatalf("note %q", note)
 	}
 }
 
