@@ -236,20 +236,25 @@ static void add_flag(struct buf *out, const struct flag *flag)
     buf_add_char(out, '\n');
 }
 
+/* Lists what takes effect, or what is ignored; a flag that an earlier table overrides is left out.
+ */
+static void add_section(struct buf *out, const struct parser *parser, bool ignored)
+{
+    for (size_t t = 0; t < parser->table_count; t++) {
+        for (const struct flag *flag = parser->tables[t]; flag->name; flag++) {
+            const bool is_ignored = flag->type == FLAG_IGNORED || flag->type == FLAG_IGNORED_BOOL;
+            if (is_ignored == ignored && find_flag(parser, str_of(flag->name), 0) == flag)
+                add_flag(out, flag);
+        }
+    }
+}
+
 void flags_usage(struct buf *out, const char *program, const struct flag *const *tables,
                  size_t table_count)
 {
+    const struct parser parser = {.tables = tables, .table_count = table_count};
     buf_printf(out, "Usage: %s [flags]\n\nFlags:\n", program);
-    for (int ignored = 0; ignored < 2; ignored++) {
-        if (ignored)
-            buf_add_cstr(out, "\nAccepted for compatibility, without effect:\n");
-        for (size_t t = 0; t < table_count; t++) {
-            for (const struct flag *flag = tables[t]; flag->name; flag++) {
-                const bool is_ignored =
-                    flag->type == FLAG_IGNORED || flag->type == FLAG_IGNORED_BOOL;
-                if (is_ignored == (ignored == 1))
-                    add_flag(out, flag);
-            }
-        }
-    }
+    add_section(out, &parser, false);
+    buf_add_cstr(out, "\nAccepted for compatibility, without effect:\n");
+    add_section(out, &parser, true);
 }

@@ -52,8 +52,9 @@ struct process_spec {
     void *(*start)(struct process *process, struct error *err);
     /* What is still missing for readiness, appended; nothing appended means ready. */
     void (*ready)(void *app, struct buf *missing);
-    /* Leadership came or went; NULL for those that have none. A lost lease ends the process
-     * after this call (exit 1), so that a fresh one starts clean. */
+    /* Leadership came or went; NULL for those that have none. Without --leader-elect it comes with
+     * the first turn. A lost lease ends the process after this call (exit 1), so that a fresh one
+     * starts clean. */
     void (*leading)(void *app, bool leading);
     /* Begins an orderly stop; calls process_stopped when drained (30 s at most). NULL: at once. */
     void (*stop)(void *app, struct process *process);
