@@ -6,13 +6,21 @@
  * between flows (jobs) inside a class, merged status writes, and optional QPS/burst. Bodies are
  * rendered when the request is sent, so a queue of 10,000 pods costs a few bytes each.
  *
- * The window retries by itself only what certainly had no effect: 429 (after Retry-After) and calls
- * that were not sent. Everything else is the caller's to judge: `done` gets the result.
+ * The window retries by itself only what certainly had no effect: 429 (after Retry-After, 1 s
+ * without one, at most 60 s) and calls that were not sent because the server could not be reached
+ * (ERROR_RETRY; 50 ms to 5 s later). Everything else is the caller's to judge: `done` gets the
+ * result. While the server answers nothing but 429, or cannot be reached, nothing else is tried
+ * either until that time has passed.
+ *
+ * Classes go in the order of enum window_class, except that one request in sixteen is of a class
+ * that has waited at least 50 ms (never WINDOW_EVENT, which only goes when nothing else waits).
+ * WINDOW_LEASE has two slots of its own and is held back by neither limit, QPS, fence nor faults.
  * Loop thread only.
  */
 #ifndef PUMICE_KUBE_WINDOW_H
 #define PUMICE_KUBE_WINDOW_H
 
+#include "base/heap.h"
 #include "base/list.h"
 #include "kube/transport.h"
 
@@ -32,14 +40,14 @@ struct window_config {
     unsigned initial;      /* limit at start; 0: 16 */
     unsigned max_inflight; /* upper bound of the limit; 0: 256 */
     double qps;            /* 0: unlimited */
-    double burst;
-    int64_t timeout_ns; /* of one request; 0: 30 s */
+    double burst;          /* below 1: qps, or 1 */
+    int64_t timeout_ns;    /* of one request; 0: 30 s */
 };
 
 /* transport and loop are borrowed. */
 struct window *window_new(struct loop *loop, struct kube_transport *transport,
                           const struct window_config *config);
-/* Cancels everything (done callbacks run with ERROR_CANCELLED) and frees. */
+/* Cancels everything (done callbacks run with ERROR_CANCELLED; they must not submit) and frees. */
 void window_free(struct window *window);
 
 /* ---- flows: who competes ----------------------------------------------------------------------
@@ -57,8 +65,11 @@ struct window_flow {
     int64_t since_ns;                        /* age: loop_now() when the job was first seen */
     uint64_t sequence;                       /* order among equals */
     uint32_t count;                          /* requests waiting or in flight */
+    struct heap_node urgent[WINDOW_CLASS_COUNT]; /* among the flows with missing pods */
+    struct window *window;                       /* borrowed */
 };
 
+/* Its age starts now; a holder that knows better sets since_ns before the first request. */
 void window_flow_init(struct window *window, struct window_flow *flow);
 /* The number of pods the gang still lacks; changes the order from the next pick on. */
 void window_flow_set_missing(struct window_flow *flow, uint32_t missing);
@@ -76,7 +87,8 @@ struct window_spec {
     /*
      * Writes path (with query) and body when the request is about to be sent (again at each try).
      * False gives the request up: done runs with ERROR_CANCELLED. For status writes this is what
-     * merges: whatever is current when the slot comes free is what gets written.
+     * merges: whatever is current when the slot comes free is what gets written. Must not cancel
+     * this request. More than LIMIT_REQUEST_BODY ends in done with ERROR_LIMIT.
      */
     bool (*render)(struct buf *path, struct buf *body, void *arg);
     kube_done_fn *done; /* exactly once, never from inside window_submit or window_cancel */
@@ -91,6 +103,8 @@ struct window_request *window_submit(struct window *window, const struct window_
  * where it may take effect (it is aborted all the same).
  */
 bool window_cancel(struct window *window, struct window_request *request);
+/* Withdraws a request without `done` only if it has not been sent; false leaves it alone. */
+bool window_cancel_if_waiting(struct window *window, struct window_request *request);
 
 /*
  * A fence asked before each write is sent: false holds all classes but WINDOW_LEASE back (they

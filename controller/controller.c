@@ -1,0 +1,259 @@
+/*
+ * The controller's stores, handlers and passes: see controller.h.
+ */
+#include "controller/controller.h"
+#include "api/names.h"
+#include "api/priorityclass.h"
+#include "base/intern.h"
+#include "controller/job/control.h"
+#include "ops/metrics.h"
+
+/* A pass yields to the loop after this long, so that leases and health are served meanwhile. */
+#define PASS_SLICE (5 * NSEC_PER_MSEC)
+
+/* ---- which job an object belongs to ------------------------------------------------------------
+ */
+
+static bool owned_by_job(const struct kube_meta *meta)
+{
+    const struct kube_owner *owner = &meta->controller;
+
+    return owner->uid && strcmp(owner->kind, "Job") == 0 &&
+           strcmp(owner->api_version, BATCH_API_VERSION) == 0;
+}
+
+static struct job_control *current_job(struct controller *controller, const char *ns,
+                                       const char *name)
+{
+    cleanup_buf struct buf key = BUF_INIT(1024);
+
+    buf_printf(&key, "%s/%s", ns, name);
+    return map_get(&controller->by_name, buf_str(&key));
+}
+
+static void set_current_job(struct controller *controller, const struct kube_meta *meta,
+                            struct job_control *control)
+{
+    cleanup_buf struct buf key = BUF_INIT(1024);
+
+    buf_printf(&key, "%s/%s", meta->ns, meta->name);
+    if (control)
+        map_set(&controller->by_name, buf_str(&key), control);
+    else
+        map_del(&controller->by_name, buf_str(&key));
+}
+
+/* ---- handlers ----------------------------------------------------------------------------------
+ */
+
+static struct podgroup *find_group(struct controller *controller, const struct job *job)
+{
+    cleanup_buf struct buf name = BUF_INIT(1024);
+
+    buf_printf(&name, "%s-%s", job->meta.name, job->meta.uid);
+    return store_get(controller->podgroups, str_of(job->meta.ns), buf_str(&name));
+}
+
+static void job_gone(struct controller *controller, const struct job *job)
+{
+    struct job_control *control = map_get(&controller->by_uid, str_of(job->meta.uid));
+
+    set_current_job(controller, &job->meta, NULL);
+    if (!control)
+        return;
+    job_control_set_job(control, NULL, true);
+}
+
+static bool spec_changed(const struct job *old, const struct job *now)
+{
+    return !old || old->meta.generation != now->meta.generation ||
+           !kube_pairs_equal(&old->meta.labels, &now->meta.labels) ||
+           !kube_pairs_equal(&old->meta.annotations, &now->meta.annotations);
+}
+
+static void job_changed(void *arg, void *old_object, void *new_object)
+{
+    struct controller *controller = arg;
+    struct job *old = old_object, *now = new_object;
+
+    if (!now) {
+        job_gone(controller, old);
+        return;
+    }
+    struct job_control *control =
+        job_control_get(controller, now->meta.uid, now->meta.ns, now->meta.name);
+    set_current_job(controller, &now->meta, control);
+    if (!old) {
+        control->podgroup = find_group(controller, now);
+        control->flow.since_ns = loop_now(controller->loop);
+    }
+    job_control_set_job(control, now, spec_changed(old, now));
+}
+
+static void pod_changed(void *arg, void *old_object, void *new_object)
+{
+    struct controller *controller = arg;
+    struct podstate *old = old_object, *now = new_object;
+    struct podstate *any = now ? now : old;
+
+    if (!owned_by_job(&any->meta))
+        return;
+    const struct kube_owner *owner = &any->meta.controller;
+    struct job_control *control = map_get(&controller->by_uid, str_of(owner->uid));
+    if (!control) {
+        if (!now)
+            return;
+        control = job_control_get(controller, owner->uid, now->meta.ns, owner->name);
+        old = NULL;
+    }
+    job_control_set_pod(control, old, now);
+    if (now)
+        return;
+    /* A job of the same name may be waiting for this pod's name. */
+    struct job_control *namesake = current_job(controller, any->meta.ns, owner->name);
+    if (namesake && namesake != control)
+        job_control_mark(namesake);
+}
+
+static void group_changed(void *arg, void *old_object, void *new_object)
+{
+    struct controller *controller = arg;
+    struct podgroup *old = old_object, *now = new_object;
+    struct podgroup *any = now ? now : old;
+
+    if (!owned_by_job(&any->meta))
+        return;
+    struct job_control *control = map_get(&controller->by_uid, str_of(any->meta.controller.uid));
+    if (!control)
+        return;
+    control->podgroup = now;
+    job_control_mark(control);
+}
+
+static void priority_changed(void *arg, void *old_object, void *new_object)
+{
+    struct controller *controller = arg;
+    void *value;
+
+    (void)old_object;
+    (void)new_object;
+    /* Which tasks come first in minResources may have changed. */
+    for (size_t i = 0; map_next(&controller->by_uid, &i, NULL, &value);)
+        job_control_mark(value);
+}
+
+/* ---- passes ------------------------------------------------------------------------------------
+ */
+
+static bool may_act(const struct controller *controller)
+{
+    return controller->leading && !controller->stopping && informers_synced(&controller->informers);
+}
+
+static void run_pass(void *arg)
+{
+    struct controller *controller = arg;
+    int64_t end = loop_now_fresh(controller->loop) + PASS_SLICE;
+
+    if (!may_act(controller))
+        return;
+    while (!list_empty(&controller->dirty)) {
+        struct job_control *control =
+            container_of(controller->dirty.next, struct job_control, dirty_link);
+        list_remove(&control->dirty_link);
+        control->dirty = false;
+        controller->passes++;
+        job_reconcile(control);
+        if (loop_now_fresh(controller->loop) >= end)
+            break;
+    }
+    if (!list_empty(&controller->dirty))
+        loop_defer(controller->loop, &controller->pass);
+}
+
+static void list_complete(void *arg)
+{
+    struct controller *controller = arg;
+
+    loop_defer(controller->loop, &controller->pass);
+}
+
+void controller_set_leading(struct controller *controller, bool leading)
+{
+    controller->leading = leading;
+    loop_defer(controller->loop, &controller->pass);
+}
+
+void controller_missing(struct controller *controller, struct buf *missing)
+{
+    informers_missing(&controller->informers, missing);
+}
+
+/* ---- life --------------------------------------------------------------------------------------
+ */
+
+static void follow(struct controller *controller)
+{
+    static const struct reflector_spec jobs = {.path = PATH_JOBS};
+    static const struct reflector_spec pods = {.path = PATH_PODS, .label_selector = KEY_JOB_NAME};
+    static const struct reflector_spec podgroups = {.path = PATH_PODGROUPS};
+    static const struct reflector_spec priorityclasses = {.path = PATH_PRIORITYCLASSES};
+    struct informers *informers = &controller->informers;
+
+    controller->priorityclasses =
+        informers_add(informers, &priorityclass_store_type, &priorityclasses);
+    controller->podgroups = informers_add(informers, &podgroup_store_type, &podgroups);
+    controller->pods = informers_add(informers, &podstate_store_type, &pods);
+    controller->jobs = informers_add(informers, &job_store_type, &jobs);
+    controller->on_jobs =
+        (struct store_handler){.changed = job_changed, .synced = list_complete, .arg = controller};
+    controller->on_pods =
+        (struct store_handler){.changed = pod_changed, .synced = list_complete, .arg = controller};
+    controller->on_podgroups = (struct store_handler){
+        .changed = group_changed, .synced = list_complete, .arg = controller};
+    controller->on_priorityclasses = (struct store_handler){
+        .changed = priority_changed, .synced = list_complete, .arg = controller};
+    store_subscribe(controller->jobs, &controller->on_jobs);
+    store_subscribe(controller->pods, &controller->on_pods);
+    store_subscribe(controller->podgroups, &controller->on_podgroups);
+    store_subscribe(controller->priorityclasses, &controller->on_priorityclasses);
+}
+
+struct controller *controller_new(struct loop *loop, struct kube_transport *transport,
+                                  struct window *window, struct event_recorder *events,
+                                  struct metrics *metrics)
+{
+    struct controller *controller = xnew(struct controller);
+
+    controller->loop = loop;
+    controller->transport = transport;
+    controller->window = window;
+    controller->events = events;
+    controller->metrics = metrics;
+    list_init(&controller->dirty);
+    loop_deferred_init(&controller->pass, run_pass, controller);
+    informers_init(&controller->informers, loop, transport);
+    follow(controller);
+    return controller;
+}
+
+static void free_control(void *control)
+{
+    job_control_free(control);
+}
+
+void controller_free(struct controller *controller)
+{
+    if (!controller)
+        return;
+    controller->stopping = true;
+    store_unsubscribe(controller->jobs, &controller->on_jobs);
+    store_unsubscribe(controller->pods, &controller->on_pods);
+    store_unsubscribe(controller->podgroups, &controller->on_podgroups);
+    store_unsubscribe(controller->priorityclasses, &controller->on_priorityclasses);
+    loop_deferred_cancel(&controller->pass);
+    map_clear_with(&controller->by_uid, free_control);
+    map_clear(&controller->by_name);
+    informers_clear(&controller->informers);
+    free(controller);
+}

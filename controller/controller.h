@@ -1,0 +1,49 @@
+/*
+ * struct controller: everything the controller process knows and does, on one loop thread.
+ *
+ * Watch events end in a dirty mark on the job they concern; a deferred pass then reconciles each
+ * dirty job: a pass looks at what is stored and issues intents (create, delete, write status) to
+ * the request window, whose answers come back through the stores. Nothing is written before all
+ * lists are complete and this process leads.
+ */
+#ifndef PUMICE_CONTROLLER_CONTROLLER_H
+#define PUMICE_CONTROLLER_CONTROLLER_H
+
+#include "base/map.h"
+#include "kube/events.h"
+#include "kube/informer.h"
+#include "kube/window.h"
+
+struct metrics;
+
+struct controller {
+    struct loop *loop;                /* borrowed, as are the next three */
+    struct kube_transport *transport; /* reads */
+    struct window *window;            /* writes */
+    struct event_recorder *events;
+    struct informers informers;
+    struct store *jobs, *pods, *podgroups, *priorityclasses; /* owned by informers */
+    struct store_handler on_jobs, on_pods, on_podgroups, on_priorityclasses;
+    struct map by_uid;  /* job UID -> struct job_control, owned */
+    struct map by_name; /* "namespace/name" -> struct job_control of the current job, borrowed */
+    struct list dirty;  /* job_control.dirty_link */
+    struct loop_deferred pass;
+    struct metrics *metrics; /* borrowed; may be NULL */
+    uint64_t passes;         /* reconcile passes so far */
+    bool leading;            /* may write */
+    bool stopping;
+};
+
+/* Starts following the API server. Everything passed is borrowed. */
+struct controller *controller_new(struct loop *loop, struct kube_transport *transport,
+                                  struct window *window, struct event_recorder *events,
+                                  struct metrics *metrics);
+/* Withdraws every request first; window, transport and recorder must still be there. */
+void controller_free(struct controller *controller);
+
+/* Leadership came or went. Without it passes wait; what they owe is done when it comes. */
+void controller_set_leading(struct controller *controller, bool leading);
+/* Appends what is not yet complete; nothing means ready. */
+void controller_missing(struct controller *controller, struct buf *missing);
+
+#endif

@@ -1,0 +1,346 @@
+/*
+ * Bookkeeping of one job: slots, strays and counts, kept right pod by pod. See control.h.
+ */
+#include "controller/job/control.h"
+#include "api/names.h"
+#include "base/ensure.h"
+#include "base/intern.h"
+#include "controller/job/pods.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+/* ---- single writes ----------------------------------------------------------------------------
+ */
+
+void single_write_init(struct single_write *write, loop_fn *fn, struct job_control *control)
+{
+    *write = (struct single_write){0};
+    loop_timer_init(&write->timer, fn, control);
+    backoff_init(&write->backoff, NSEC_PER_SEC / 5, 60 * NSEC_PER_SEC);
+}
+
+bool single_write_busy(const struct single_write *write)
+{
+    return write->request || write->lookup || loop_timer_active(&write->timer);
+}
+
+void single_write_cancel(struct job_control *control, struct single_write *write)
+{
+    struct controller *controller = control->controller;
+
+    if (write->request)
+        (void)window_cancel(controller->window, write->request);
+    if (write->lookup)
+        kube_cancel(controller->transport, write->lookup);
+    write->request = NULL;
+    write->lookup = NULL;
+    loop_timer_cancel(controller->loop, &write->timer);
+}
+
+void single_write_retry(struct job_control *control, struct single_write *write)
+{
+    struct loop *loop = control->controller->loop;
+
+    loop_timer_set(loop, &write->timer, backoff_next(&write->backoff, loop_rng(loop)));
+}
+
+/* ---- life -------------------------------------------------------------------------------------
+ */
+
+static void wake(void *arg)
+{
+    job_control_mark(arg);
+}
+
+struct job_control *job_control_get(struct controller *controller, const char *uid, const char *ns,
+                                    const char *name)
+{
+    struct job_control *control = map_get(&controller->by_uid, str_of(uid));
+
+    if (control)
+        return control;
+    control = xnew(struct job_control);
+    control->controller = controller;
+    control->uid = intern_get(str_of(uid));
+    control->ns = intern_get(str_of(ns));
+    control->name = intern_get(str_of(name));
+    control->trouble_reason = intern_get(STR(""));
+    list_init(&control->dirty_link);
+    list_init(&control->creates);
+    window_flow_init(controller->window, &control->flow);
+    backoff_init(&control->create_backoff, NSEC_PER_SEC, 60 * NSEC_PER_SEC);
+    loop_timer_init(&control->hold, wake, control);
+    single_write_init(&control->group_write, wake, control);
+    single_write_init(&control->group_delete, wake, control);
+    single_write_init(&control->status_write, wake, control);
+    map_set(&controller->by_uid, str_of(uid), control);
+    return control;
+}
+
+static void tasks_clear(struct job_control *control)
+{
+    for (uint32_t i = 0; i < control->task_count; i++) {
+        intern_put(control->tasks[i].name);
+        free(control->tasks[i].slots);
+        pod_template_free(control->tasks[i].compiled);
+    }
+    free(control->tasks);
+    control->tasks = NULL;
+    control->task_count = 0;
+}
+
+void job_control_free(struct job_control *control)
+{
+    struct controller *controller = control->controller;
+
+    list_remove(&control->dirty_link);
+    pods_cancel_creates(control);
+    pods_cancel_deletes(control);
+    single_write_cancel(control, &control->group_write);
+    single_write_cancel(control, &control->group_delete);
+    single_write_cancel(control, &control->status_write);
+    loop_timer_cancel(controller->loop, &control->hold);
+    tasks_clear(control);
+    vec_clear(&control->strays);
+    map_clear(&control->deletes);
+    intern_put(control->uid);
+    intern_put(control->ns);
+    intern_put(control->name);
+    intern_put(control->trouble_reason);
+    free(control->trouble);
+    free(control);
+}
+
+/* True while a pod of the job is in one of its slots. */
+static bool has_pods(const struct job_control *control)
+{
+    for (uint32_t i = 0; i < control->task_count; i++) {
+        const struct task_counts *counts = &control->tasks[i].counts;
+        int64_t sum = counts->terminating;
+        for (int phase = 0; phase < POD_PHASE_COUNT; phase++)
+            sum += counts->by_phase[phase];
+        if (sum > 0)
+            return true;
+    }
+    return control->strays.n > 0;
+}
+
+void job_control_release(struct job_control *control)
+{
+    if (control->job || control->create_count > 0 || map_count(&control->deletes) > 0 ||
+        control->flow.count > 0 || single_write_busy(&control->group_write) ||
+        single_write_busy(&control->group_delete) || single_write_busy(&control->status_write) ||
+        has_pods(control))
+        return;
+    map_del(&control->controller->by_uid, str_of(control->uid));
+    job_control_free(control);
+}
+
+void job_control_mark(struct job_control *control)
+{
+    struct controller *controller = control->controller;
+
+    if (control->dirty || controller->stopping)
+        return;
+    control->dirty = true;
+    list_append(&controller->dirty, &control->dirty_link);
+    loop_defer(controller->loop, &controller->pass);
+}
+
+void job_event(struct job_control *control, enum event_type type, const char *reason,
+               const char *format, ...)
+{
+    struct event_ref ref = {BATCH_API_VERSION, "Job", control->ns, control->name, control->uid, 0};
+    char text[1024];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    event_record(control->controller->events, &ref, type, reason, "%s", text);
+}
+
+/* ---- slots ------------------------------------------------------------------------------------
+ */
+
+static struct task_control *find_task(struct job_control *control, const char *task)
+{
+    for (uint32_t i = 0; i < control->task_count; i++) {
+        if (control->tasks[i].name == task)
+            return &control->tasks[i];
+    }
+    return NULL;
+}
+
+struct pod_slot *job_control_slot(struct job_control *control, const char *task, int32_t index,
+                                  struct task_control **ret_task)
+{
+    struct task_control *found = find_task(control, task);
+
+    if (ret_task)
+        *ret_task = found;
+    if (!found || index < 0 || (uint32_t)index >= found->size)
+        return NULL;
+    return &found->slots[index];
+}
+
+static void count(struct task_control *task, const struct podstate *pod, int32_t by)
+{
+    if (pod->meta.deleted_ns)
+        task->counts.terminating += by;
+    else
+        task->counts.by_phase[pod->phase] += by;
+}
+
+/* Notes that the slot may have become vacant or taken. */
+static void settle(struct task_control *task, uint32_t index, bool was_vacant)
+{
+    const struct pod_slot *slot = &task->slots[index];
+    bool vacant = !slot->pod && !slot->create;
+
+    if (vacant == was_vacant)
+        return;
+    if (vacant) {
+        task->vacant++;
+        if (index < task->cursor)
+            task->cursor = index;
+    } else {
+        task->vacant--;
+    }
+}
+
+static void drop_stray(struct job_control *control, const struct podstate *pod)
+{
+    for (size_t i = 0; i < control->strays.n; i++) {
+        if (control->strays.items[i] == pod) {
+            vec_remove(&control->strays, i);
+            return;
+        }
+    }
+}
+
+static void unplace(struct job_control *control, struct podstate *pod)
+{
+    struct task_control *task;
+    struct pod_slot *slot = job_control_slot(control, pod->task, pod->index, &task);
+
+    if (!slot || slot->pod != pod) {
+        drop_stray(control, pod);
+        return;
+    }
+    bool vacant = !slot->pod && !slot->create;
+    slot->pod = NULL;
+    count(task, pod, -1);
+    settle(task, (uint32_t)pod->index, vacant);
+}
+
+static void place(struct job_control *control, struct podstate *pod)
+{
+    struct task_control *task;
+    struct pod_slot *slot = job_control_slot(control, pod->task, pod->index, &task);
+
+    if (!slot || slot->pod) {
+        vec_push(&control->strays, pod);
+        return;
+    }
+    bool vacant = !slot->create;
+    slot->pod = pod;
+    count(task, pod, 1);
+    settle(task, (uint32_t)pod->index, vacant);
+}
+
+void job_control_set_pod(struct job_control *control, struct podstate *old, struct podstate *now)
+{
+    if (old)
+        unplace(control, old);
+    if (now)
+        place(control, now);
+    job_control_mark(control);
+}
+
+void job_control_set_create(struct job_control *control, const char *task, uint32_t index,
+                            struct pod_create *create)
+{
+    struct task_control *found;
+    struct pod_slot *slot = job_control_slot(control, task, (int32_t)index, &found);
+
+    if (!slot)
+        return;
+    bool vacant = !slot->pod && !slot->create;
+    slot->create = create;
+    settle(found, index, vacant);
+}
+
+/* ---- the job ----------------------------------------------------------------------------------
+ */
+
+static void collect(struct job_control *control)
+{
+    for (uint32_t i = 0; i < control->task_count; i++) {
+        for (uint32_t k = 0; k < control->tasks[i].size; k++) {
+            if (control->tasks[i].slots[k].pod)
+                vec_push(&control->strays, control->tasks[i].slots[k].pod);
+        }
+    }
+}
+
+/* Lays the slots out anew for the job's tasks and puts every known pod in its place. */
+static void rebuild(struct job_control *control)
+{
+    const struct job *job = control->job;
+
+    collect(control);
+    tasks_clear(control);
+    if (job) {
+        control->task_count = job->task_count;
+        control->tasks = xcalloc(job->task_count, sizeof(*control->tasks));
+        for (uint32_t i = 0; i < job->task_count; i++) {
+            struct task_control *task = &control->tasks[i];
+            task->name = intern_ref(job->tasks[i].name);
+            task->size = (uint32_t)job->tasks[i].replicas;
+            task->vacant = task->size;
+            task->slots = xcalloc(task->size, sizeof(*task->slots));
+        }
+    }
+    size_t n = control->strays.n;
+    struct podstate **pods = control->strays.items;
+    control->strays.items = NULL;
+    control->strays.n = control->strays.cap = 0;
+    for (size_t i = 0; i < n; i++)
+        place(control, pods[i]);
+    free(pods);
+    pods_reattach(control);
+}
+
+void job_control_set_job(struct job_control *control, struct job *job, bool spec_changed)
+{
+    control->job = job;
+    if (spec_changed) {
+        control->doomed = false;
+        rebuild(control);
+    }
+    job_control_mark(control);
+}
+
+uint32_t job_control_present(const struct job_control *control)
+{
+    uint32_t sum = 0;
+
+    for (uint32_t i = 0; i < control->task_count; i++)
+        sum += control->tasks[i].size - control->tasks[i].vacant;
+    return sum;
+}
+
+struct task_counts job_control_counts(const struct job_control *control)
+{
+    struct task_counts sum = {0};
+
+    for (uint32_t i = 0; i < control->task_count; i++) {
+        for (int phase = 0; phase < POD_PHASE_COUNT; phase++)
+            sum.by_phase[phase] += control->tasks[i].counts.by_phase[phase];
+        sum.terminating += control->tasks[i].counts.terminating;
+    }
+    for (size_t i = 0; i < control->strays.n; i++)
+        sum.terminating += control->strays.items[i]->meta.deleted_ns != 0;
+    return sum;
+}

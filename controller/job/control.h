@@ -1,0 +1,118 @@
+/*
+ * struct job_control: what the controller holds about one job, by UID.
+ *
+ * An entry exists while the job or any of its pods or requests does. Pods that are seen before
+ * their job (or after it) are only remembered: nothing is created or deleted without the job.
+ * Loop thread only.
+ */
+#ifndef PUMICE_CONTROLLER_JOB_CONTROL_H
+#define PUMICE_CONTROLLER_JOB_CONTROL_H
+
+#include "api/job.h"
+#include "api/podgroup.h"
+#include "api/podstate.h"
+#include "controller/controller.h"
+#include "controller/job/phase.h"
+#include "controller/job/template.h"
+#include "loop/backoff.h"
+
+/* Creates of one job waiting in the window at most, so that memory stays flat at any size. */
+#define JOB_CREATE_CHUNK 1024
+
+struct pod_create;
+
+/* The place of one pod: index i of a task. */
+struct pod_slot {
+    struct podstate *pod;      /* borrowed from the store; NULL: none known */
+    struct pod_create *create; /* under way or in doubt; NULL: none */
+};
+
+struct task_control {
+    const char *name;       /* interned */
+    struct pod_slot *slots; /* owned, `size` of them: one a replica */
+    uint32_t size;
+    uint32_t vacant;               /* slots with neither pod nor create */
+    uint32_t cursor;               /* no vacant slot below */
+    struct task_counts counts;     /* of the pods in slots */
+    struct pod_template *compiled; /* owned; NULL until needed */
+};
+
+/* A write of the job's PodGroup or status: at most one of each is under way. */
+struct single_write {
+    struct window_request *request; /* NULL: none under way */
+    struct kube_call *lookup;       /* GET that settles a doubt, NULL without */
+    struct loop_timer timer;        /* when to try or write again */
+    struct backoff backoff;
+};
+
+struct job_control {
+    struct controller *controller;
+    struct list dirty_link;
+    bool dirty;
+    const char *uid, *ns, *name; /* interned */
+    struct job *job;             /* borrowed from the store; NULL: not known (yet, or any more) */
+    struct podgroup *podgroup;   /* borrowed from the store; NULL: none */
+    struct task_control *tasks;  /* owned, one a task of the job */
+    uint32_t task_count;
+    VEC(struct podstate *) strays; /* pods outside the slots: surplus, or task unknown */
+    struct list creates;           /* struct pod_create.link */
+    uint32_t create_count;         /* of them */
+    struct map deletes;            /* pod UID -> struct pod_delete under way */
+    struct window_flow flow;
+
+    struct backoff create_backoff; /* grows while creates are refused */
+    struct loop_timer hold;        /* active: no creates before it fires */
+    bool probing;                  /* after a refusal: one create at a time until one succeeds */
+    const char *trouble_reason;    /* interned; why creates are refused, "" without */
+    char *trouble;                 /* owned; in words, NULL without */
+    bool doomed;                   /* a refusal that can never heal: the job fails */
+
+    struct single_write group_write;  /* PodGroup create or patch */
+    struct single_write group_delete; /* PodGroup delete */
+    struct single_write status_write;
+    int64_t status_written_ns; /* loop_now() of the last status write, 0 before */
+};
+
+/* The entry of a job UID, made when absent. */
+struct job_control *job_control_get(struct controller *controller, const char *uid, const char *ns,
+                                    const char *name);
+/* Frees the entry if nothing is left to it. */
+void job_control_release(struct job_control *control);
+/* Withdraws its requests and frees it; for shutdown. */
+void job_control_free(struct job_control *control);
+
+/* Marks it for the next pass. */
+void job_control_mark(struct job_control *control);
+
+/* The job is new, changed or (NULL) gone. */
+void job_control_set_job(struct job_control *control, struct job *job, bool spec_changed);
+/* A pod of this job was added (old NULL), changed, or removed (now NULL). */
+void job_control_set_pod(struct job_control *control, struct podstate *old, struct podstate *now);
+
+/* The slot of a task's pod, NULL when the job has no such replica. */
+struct pod_slot *job_control_slot(struct job_control *control, const char *task, int32_t index,
+                                  struct task_control **ret_task);
+/* Attaches or detaches a create, keeping `vacant` and `cursor` right. */
+void job_control_set_create(struct job_control *control, const char *task, uint32_t index,
+                            struct pod_create *create);
+/* Pods in slots plus pods being created. */
+uint32_t job_control_present(const struct job_control *control);
+/* Counts of all tasks, strays that terminate included. */
+struct task_counts job_control_counts(const struct job_control *control);
+
+/* One reconcile pass: see reconcile.c. */
+void job_reconcile(struct job_control *control);
+
+/* An Event on the job. */
+void job_event(struct job_control *control, enum event_type type, const char *reason,
+               const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+void single_write_init(struct single_write *write, loop_fn *fn, struct job_control *control);
+/* Withdraws whatever is under way. */
+void single_write_cancel(struct job_control *control, struct single_write *write);
+/* True while a request, a look-up or a wait is under way. */
+bool single_write_busy(const struct single_write *write);
+/* Waits by back-off, then calls the timer's function. */
+void single_write_retry(struct job_control *control, struct single_write *write);
+
+#endif

@@ -1,0 +1,356 @@
+/*
+ * PodGroup writes: see group.h. One write is under way at most; each ends in a new pass, which
+ * compares afresh, so nothing is remembered between them but the back-off.
+ */
+#include "controller/job/group.h"
+#include "api/names.h"
+#include "base/intern.h"
+#include "base/log.h"
+
+#define LOOKUP_TIMEOUT (30 * NSEC_PER_SEC)
+
+static void group_path(const struct job_control *control, bool named, struct buf *path)
+{
+    buf_add_cstr(path, "/apis/" SCHEDULING_API_VERSION "/namespaces/");
+    kube_escape(path, str_of(control->ns));
+    buf_add_cstr(path, "/podgroups");
+    if (!named)
+        return;
+    buf_add_char(path, '/');
+    if (control->podgroup)
+        kube_escape(path, str_of(control->podgroup->meta.name));
+    else
+        buf_printf(path, "%s-%s", control->name, control->uid);
+}
+
+bool group_admitted(const struct job_control *control)
+{
+    return control->podgroup && strcmp(control->podgroup->phase, PODGROUP_PENDING) != 0;
+}
+
+/* ---- content ----------------------------------------------------------------------------------
+ */
+
+static void write_task_members(struct json_writer *w, const struct job *job)
+{
+    json_w_member_object(w, "minTaskMember");
+    for (uint32_t i = 0; i < job->task_count; i++) {
+        json_w_key(w, str_of(job->tasks[i].name));
+        json_w_i64(w, job_task_minimum(&job->tasks[i]));
+    }
+    json_w_end_object(w);
+}
+
+/* One sub-group policy for each task that is cut into partitions. */
+static void write_subgroups(struct json_writer *w, const struct job *job)
+{
+    json_w_member_array(w, "subGroupPolicy");
+    for (uint32_t i = 0; i < job->task_count; i++) {
+        const struct job_task *task = &job->tasks[i];
+        if (task->partition_size <= 0)
+            continue;
+        json_w_object(w);
+        json_w_member_str(w, "name", str_of(task->name));
+        json_w_member_i64(w, "subGroupSize", task->partition_size);
+        json_w_member_i64(w, "minSubGroups", task->min_partitions);
+        json_w_member_object(w, "labelSelector");
+        json_w_member_object(w, "matchLabels");
+        json_w_member_str(w, KEY_TASK_SPEC, str_of(task->name));
+        json_w_end_object(w);
+        json_w_end_object(w);
+        json_w_member_array(w, "matchLabelKeys");
+        json_w_str(w, STR(KEY_PARTITION_ID));
+        json_w_end_array(w);
+        if (*task->partition_topology)
+            json_w_member_raw(w, "networkTopology", str_of(task->partition_topology));
+        json_w_end_object(w);
+    }
+    json_w_end_array(w);
+}
+
+static bool has_partitions(const struct job *job)
+{
+    for (uint32_t i = 0; i < job->task_count; i++) {
+        if (job->tasks[i].partition_size > 0)
+            return true;
+    }
+    return false;
+}
+
+/* The members that follow the job whenever it changes. */
+static void write_followed(struct json_writer *w, const struct job *job,
+                           const resource_list *min_resources)
+{
+    json_w_member_i64(w, "minMember", job->min_available);
+    write_task_members(w, job);
+    json_w_key(w, STR("minResources"));
+    resource_list_write(w, min_resources);
+    if (*job->priority_class_name)
+        json_w_member_str(w, "priorityClassName", str_of(job->priority_class_name));
+    if (has_partitions(job))
+        write_subgroups(w, job);
+}
+
+static void write_owner(struct json_writer *w, const struct job_control *control)
+{
+    json_w_member_array(w, "ownerReferences");
+    json_w_object(w);
+    json_w_member_str(w, "apiVersion", STR(BATCH_API_VERSION));
+    json_w_member_str(w, "kind", STR("Job"));
+    json_w_member_str(w, "name", str_of(control->name));
+    json_w_member_str(w, "uid", str_of(control->uid));
+    json_w_member_bool(w, "controller", true);
+    json_w_member_bool(w, "blockOwnerDeletion", true);
+    json_w_end_object(w);
+    json_w_end_array(w);
+}
+
+/* What kubectl keeps on an object to compare with is the Job's alone. */
+static void write_annotations(struct json_writer *w, const struct kube_pairs *annotations)
+{
+    json_w_member_object(w, "annotations");
+    for (uint32_t i = 0; i < annotations->n; i++) {
+        if (strcmp(annotations->items[i].key, "kubectl.kubernetes.io/last-applied-configuration"))
+            json_w_member_str(w, annotations->items[i].key, str_of(annotations->items[i].value));
+    }
+    json_w_end_object(w);
+}
+
+static void write_new_group(struct json_writer *w, const struct job_control *control,
+                            const resource_list *min_resources)
+{
+    const struct job *job = control->job;
+
+    json_w_object(w);
+    json_w_member_str(w, "apiVersion", STR(SCHEDULING_API_VERSION));
+    json_w_member_str(w, "kind", STR("PodGroup"));
+    json_w_member_object(w, "metadata");
+    json_w_key(w, STR("name"));
+    json_w_strf(w, "%s-%s", control->name, control->uid);
+    json_w_member_str(w, "namespace", str_of(control->ns));
+    json_w_key(w, STR("labels"));
+    kube_pairs_write(w, &job->meta.labels);
+    write_annotations(w, &job->meta.annotations);
+    write_owner(w, control);
+    json_w_end_object(w);
+    json_w_member_object(w, "spec");
+    if (*job->queue)
+        json_w_member_str(w, "queue", str_of(job->queue));
+    if (*job->network_topology)
+        json_w_member_raw(w, "networkTopology", str_of(job->network_topology));
+    write_followed(w, job, min_resources);
+    json_w_end_object(w);
+    json_w_end_object(w);
+}
+
+static bool render(struct buf *path, struct buf *body, void *arg)
+{
+    struct job_control *control = arg;
+    struct json_writer w = json_writer(body);
+    resource_list min_resources = {0};
+
+    if (!control->job || control->job->meta.deleted_ns ||
+        job_min_resources(control->job, control->controller->priorityclasses, &min_resources,
+                          NULL) < 0)
+        return false;
+    group_path(control, control->podgroup != NULL, path);
+    if (control->podgroup) {
+        json_w_object(&w);
+        json_w_member_object(&w, "metadata");
+        json_w_member_str(&w, "uid", str_of(control->podgroup->meta.uid));
+        json_w_end_object(&w);
+        json_w_member_object(&w, "spec");
+        write_followed(&w, control->job, &min_resources);
+        json_w_end_object(&w);
+        json_w_end_object(&w);
+    } else {
+        write_new_group(&w, control, &min_resources);
+    }
+    resource_list_clear(&min_resources);
+    return true;
+}
+
+/* ---- comparison -------------------------------------------------------------------------------
+ */
+
+static bool members_equal(const struct job *job, const struct podgroup *podgroup)
+{
+    for (uint32_t i = 0; i < job->task_count; i++) {
+        bool equal = false;
+        for (uint32_t k = 0; k < podgroup->min_task_member_count && !equal; k++)
+            equal = podgroup->min_task_member[k].task == job->tasks[i].name &&
+                    podgroup->min_task_member[k].min == job_task_minimum(&job->tasks[i]);
+        if (!equal)
+            return false;
+    }
+    return true;
+}
+
+static bool resources_equal(const struct podgroup *podgroup, const resource_list *wanted)
+{
+    resource_list stored = {0};
+
+    stored.items = podgroup->min_resources;
+    stored.n = podgroup->min_resources_count;
+    return resource_list_equal(&stored, wanted);
+}
+
+static bool up_to_date(const struct job_control *control, const resource_list *min_resources)
+{
+    const struct job *job = control->job;
+    const struct podgroup *podgroup = control->podgroup;
+
+    return podgroup->min_member == job->min_available &&
+           (!*job->priority_class_name ||
+            podgroup->priority_class_name == job->priority_class_name) &&
+           members_equal(job, podgroup) && resources_equal(podgroup, min_resources);
+}
+
+/* ---- writing ----------------------------------------------------------------------------------
+ */
+
+static void after_write(struct job_control *control)
+{
+    if (control->job)
+        job_control_mark(control);
+    else
+        job_control_release(control);
+}
+
+/* The group that has our name may be from a try whose answer was lost, or somebody else's. */
+static void looked_up(const struct kube_result *result, void *arg)
+{
+    struct job_control *control = arg;
+    struct error err = ERROR_INIT;
+    struct podgroup *podgroup;
+
+    control->group_write.lookup = NULL;
+    podgroup = result->error.cls == ERROR_NONE ? podgroup_decode(result->body, &err) : NULL;
+    if (podgroup && podgroup->meta.controller.uid == control->uid) {
+        backoff_reset(&control->group_write.backoff);
+        (void)store_apply(control->controller->podgroups, result->body);
+    } else if (result->error.cls != ERROR_NOT_FOUND) {
+        if (podgroup)
+            job_event(control, EVENT_WARNING, "PodGroupError",
+                      "PodGroup %s exists and does not belong to this job", podgroup->meta.name);
+        single_write_retry(control, &control->group_write);
+    }
+    podgroup_free(podgroup);
+    after_write(control);
+}
+
+static void look_up(struct job_control *control)
+{
+    cleanup_buf struct buf path = BUF_INIT(4096);
+
+    group_path(control, true, &path);
+    control->group_write.lookup = kube_start(control->controller->transport,
+                                             &(struct kube_call_spec){.method = KUBE_GET,
+                                                                      .path = buf_str(&path),
+                                                                      .timeout_ns = LOOKUP_TIMEOUT,
+                                                                      .on_done = looked_up,
+                                                                      .arg = control});
+}
+
+static void written(const struct kube_result *result, void *arg)
+{
+    struct job_control *control = arg;
+    struct single_write *write = &control->group_write;
+
+    write->request = NULL;
+    if (result->error.cls == ERROR_NONE) {
+        backoff_reset(&write->backoff);
+        (void)store_apply(control->controller->podgroups, result->body);
+    } else if (result->error.cls == ERROR_CANCELLED) {
+        /* The job went away while this waited. */
+    } else if (result->error.cls == ERROR_EXISTS ||
+               (!control->podgroup && result->outcome == KUBE_IN_DOUBT)) {
+        look_up(control);
+        return;
+    } else {
+        if (write->backoff.failures == 0) {
+            log_warn("job %s/%s: PodGroup cannot be written: %s", control->ns, control->name,
+                     result->error.text);
+            job_event(control, EVENT_WARNING, "PodGroupError", "PodGroup cannot be written: %s",
+                      result->error.text);
+        }
+        single_write_retry(control, write);
+    }
+    after_write(control);
+}
+
+void group_sync(struct job_control *control)
+{
+    struct single_write *write = &control->group_write;
+    resource_list min_resources = {0};
+    struct error err = ERROR_INIT;
+
+    if (single_write_busy(write))
+        return;
+    if (job_min_resources(control->job, control->controller->priorityclasses, &min_resources,
+                          &err) < 0) {
+        if (write->backoff.failures == 0)
+            job_event(control, EVENT_WARNING, "PodGroupError", "%s", err.text);
+        single_write_retry(control, write);
+        return;
+    }
+    bool due = !control->podgroup || !up_to_date(control, &min_resources);
+    resource_list_clear(&min_resources);
+    if (due)
+        write->request = window_submit(
+            control->controller->window,
+            &(struct window_spec){.cls = WINDOW_CREATE,
+                                  .method = control->podgroup ? KUBE_PATCH : KUBE_POST,
+                                  .content = control->podgroup ? KUBE_MERGE_PATCH : KUBE_JSON,
+                                  .render = render,
+                                  .done = written,
+                                  .arg = control});
+}
+
+/* ---- deletion ---------------------------------------------------------------------------------
+ */
+
+static bool render_delete(struct buf *path, struct buf *body, void *arg)
+{
+    struct job_control *control = arg;
+
+    if (!control->podgroup)
+        return false;
+    group_path(control, true, path);
+    return buf_printf(body,
+                      "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","
+                      "\"preconditions\":{\"uid\":\"%s\"}}",
+                      control->podgroup->meta.uid);
+}
+
+static void group_deleted(const struct kube_result *result, void *arg)
+{
+    struct job_control *control = arg;
+    struct single_write *write = &control->group_delete;
+
+    write->request = NULL;
+    if (result->error.cls == ERROR_NONE || result->error.cls == ERROR_NOT_FOUND) {
+        struct podgroup *podgroup = control->podgroup;
+        backoff_reset(&write->backoff);
+        if (podgroup)
+            store_forget(control->controller->podgroups, str_of(podgroup->meta.ns),
+                         str_of(podgroup->meta.name), str_of(podgroup->meta.uid));
+    } else if (result->error.cls != ERROR_CANCELLED) {
+        single_write_retry(control, write);
+    }
+    after_write(control);
+}
+
+void group_delete(struct job_control *control)
+{
+    struct single_write *write = &control->group_delete;
+
+    if (!control->podgroup || control->podgroup->meta.deleted_ns || single_write_busy(write))
+        return;
+    write->request =
+        window_submit(control->controller->window, &(struct window_spec){.cls = WINDOW_DELETE,
+                                                                         .method = KUBE_DELETE,
+                                                                         .render = render_delete,
+                                                                         .done = group_deleted,
+                                                                         .arg = control});
+}

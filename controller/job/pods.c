@@ -1,0 +1,488 @@
+/*
+ * Pod creates and deletes: see pods.h.
+ */
+#include "controller/job/pods.h"
+#include "api/names.h"
+#include "base/intern.h"
+#include "base/log.h"
+
+#define CREATE_TIMEOUT (30 * NSEC_PER_SEC)
+
+struct pod_create {
+    struct list link; /* job_control.creates */
+    struct job_control *control;
+    const char *task; /* interned */
+    uint32_t index;
+    int32_t version;                /* job version the pod was rendered with */
+    struct window_request *request; /* NULL once answered */
+    struct kube_call *lookup;       /* GET that settles a doubt */
+    struct loop_timer retry;        /* before the next GET */
+    struct backoff backoff;
+};
+
+struct pod_delete {
+    struct job_control *control;
+    const char *uid, *name; /* interned */
+    struct window_request *request;
+    struct loop_timer retry;
+    struct backoff backoff;
+};
+
+static void pod_path(struct buf *path, const char *ns, const char *name)
+{
+    buf_add_cstr(path, "/api/v1/namespaces/");
+    kube_escape(path, str_of(ns));
+    buf_add_cstr(path, "/pods");
+    if (name) {
+        buf_add_char(path, '/');
+        kube_escape(path, str_of(name));
+    }
+}
+
+/* ---- life of a create -------------------------------------------------------------------------
+ */
+
+static void create_name(const struct pod_create *create, struct buf *name)
+{
+    pod_name_write(name, create->control->name, create->task, create->index);
+}
+
+static void create_free(struct pod_create *create)
+{
+    struct job_control *control = create->control;
+    cleanup_buf struct buf name = BUF_INIT(1024);
+
+    create_name(create, &name);
+    store_request_end(control->controller->pods, str_of(control->ns), buf_str(&name));
+    loop_timer_cancel(control->controller->loop, &create->retry);
+    list_remove(&create->link);
+    control->create_count--;
+    job_control_set_create(control, create->task, create->index, NULL);
+    intern_put(create->task);
+    free(create);
+}
+
+/* Ends a create that is settled, one way or the other; the next pass sees to the slot. */
+static void create_settle(struct pod_create *create)
+{
+    struct job_control *control = create->control;
+
+    create_free(create);
+    if (control->job)
+        job_control_mark(control);
+    else
+        job_control_release(control);
+}
+
+static void create_withdraw(struct pod_create *create)
+{
+    struct controller *controller = create->control->controller;
+
+    if (create->request)
+        (void)window_cancel(controller->window, create->request);
+    if (create->lookup)
+        kube_cancel(controller->transport, create->lookup);
+    create_free(create);
+}
+
+/* ---- refusals ---------------------------------------------------------------------------------
+ */
+
+static void clear_trouble(struct job_control *control)
+{
+    control->probing = false;
+    backoff_reset(&control->create_backoff);
+    if (!control->trouble)
+        return;
+    free(take_ptr(control->trouble));
+    intern_put(control->trouble_reason);
+    control->trouble_reason = intern_get(STR(""));
+    job_control_mark(control);
+}
+
+/* Withdraws what waits in the window; what is in flight or in doubt is left to be settled. */
+static void withdraw_waiting(struct job_control *control)
+{
+    list_each(link, &control->creates)
+    {
+        struct pod_create *create = container_of(link, struct pod_create, link);
+        if (!create->request)
+            continue;
+        struct window_request *request = create->request;
+        if (window_cancel_if_waiting(control->controller->window, request)) {
+            create->request = NULL;
+            create_free(create);
+        }
+    }
+}
+
+/* Creates are refused: wait by back-off, then try one. Says so once for each new reason. */
+static void hold(struct job_control *control, const char *pod, const struct error *why)
+{
+    struct loop *loop = control->controller->loop;
+    bool news = !control->trouble || strcmp(control->trouble, why->text) != 0;
+
+    if (!loop_timer_active(&control->hold))
+        loop_timer_set(loop, &control->hold,
+                       backoff_next(&control->create_backoff, loop_rng(loop)));
+    control->probing = true;
+    withdraw_waiting(control);
+    if (!news)
+        return;
+    free(control->trouble);
+    control->trouble = xstrdup(why->text);
+    intern_put(control->trouble_reason);
+    control->trouble_reason = intern_get(STR("FailedCreate"));
+    log_warn("job %s/%s: pod %s cannot be created: %s", control->ns, control->name, pod, why->text);
+    job_event(control, EVENT_WARNING, "FailedCreate", "Error creating pod %s: %s", pod, why->text);
+}
+
+static void refused(struct pod_create *create, const struct error *why)
+{
+    struct job_control *control = create->control;
+    cleanup_buf struct buf name = BUF_INIT(1024);
+
+    create_name(create, &name);
+    if (why->cls == ERROR_INVALID)
+        control->doomed = true;
+    hold(control, name.p, why);
+    create_settle(create);
+}
+
+/* ---- doubts -----------------------------------------------------------------------------------
+ */
+
+static void create_lookup(void *arg);
+
+static void lookup_again(struct pod_create *create)
+{
+    struct loop *loop = create->control->controller->loop;
+
+    loop_timer_set(loop, &create->retry, backoff_next(&create->backoff, loop_rng(loop)));
+}
+
+/* True when the pod is the one that this create was to make. */
+static bool is_ours(const struct pod_create *create, const struct podstate *pod)
+{
+    return pod->meta.controller.uid == create->control->uid && pod->task == create->task &&
+           pod->index == (int32_t)create->index && pod->job_version <= create->version;
+}
+
+static void found(struct pod_create *create, struct str raw)
+{
+    struct error err = ERROR_INIT;
+    struct job_control *control = create->control;
+    struct podstate *pod = podstate_decode(raw, &err);
+
+    if (pod && is_ours(create, pod)) {
+        clear_trouble(control);
+        (void)store_apply(control->controller->pods, raw);
+        create_settle(create);
+    } else {
+        (void)error_set(&err, ERROR_RETRY,
+                        "a pod of this name exists and belongs to %s %s; waiting for it to go",
+                        pod && pod->meta.controller.kind ? pod->meta.controller.kind : "nobody",
+                        pod && pod->meta.controller.name ? pod->meta.controller.name : "");
+        refused(create, &err);
+    }
+    podstate_free(pod);
+}
+
+static void looked_up(const struct kube_result *result, void *arg)
+{
+    struct pod_create *create = arg;
+
+    create->lookup = NULL;
+    if (result->error.cls == ERROR_NONE)
+        found(create, result->body);
+    else if (result->error.cls == ERROR_NOT_FOUND)
+        create_settle(create);
+    else
+        lookup_again(create);
+}
+
+static void create_lookup(void *arg)
+{
+    struct pod_create *create = arg;
+    cleanup_buf struct buf path = BUF_INIT(4096);
+    cleanup_buf struct buf name = BUF_INIT(1024);
+
+    create_name(create, &name);
+    pod_path(&path, create->control->ns, name.p);
+    create->lookup = kube_start(create->control->controller->transport,
+                                &(struct kube_call_spec){.method = KUBE_GET,
+                                                         .path = buf_str(&path),
+                                                         .timeout_ns = CREATE_TIMEOUT,
+                                                         .on_done = looked_up,
+                                                         .arg = create});
+}
+
+/* ---- creating ---------------------------------------------------------------------------------
+ */
+
+static bool create_render(struct buf *path, struct buf *body, void *arg)
+{
+    struct pod_create *create = arg;
+    struct job_control *control = create->control;
+    struct task_control *task;
+
+    if (!control->job || control->job->meta.deleted_ns ||
+        !job_control_slot(control, create->task, (int32_t)create->index, &task))
+        return false;
+    if (!task->compiled)
+        task->compiled = pod_template_new(control->job, (uint32_t)(task - control->tasks));
+    create->version = control->job->status.version;
+    pod_path(path, control->ns, NULL);
+    pod_template_render(task->compiled, create->index, create->version,
+                        control->job->status.retry_count, body);
+    return true;
+}
+
+static void created(const struct kube_result *result, void *arg)
+{
+    struct pod_create *create = arg;
+    struct job_control *control = create->control;
+
+    create->request = NULL;
+    if (result->error.cls == ERROR_NONE) {
+        clear_trouble(control);
+        (void)store_apply(control->controller->pods, result->body);
+        create_settle(create);
+    } else if (result->error.cls == ERROR_CANCELLED && result->outcome == KUBE_NOT_SENT) {
+        create_settle(create);
+    } else if (result->outcome == KUBE_IN_DOUBT || result->error.cls == ERROR_EXISTS ||
+               result->status >= 500) {
+        create_lookup(create);
+    } else {
+        refused(create, &result->error);
+    }
+}
+
+static void create_submit(struct job_control *control, const char *task, uint32_t index)
+{
+    struct controller *controller = control->controller;
+    struct pod_create *create = xnew(struct pod_create);
+    cleanup_buf struct buf name = BUF_INIT(1024);
+
+    create->control = control;
+    create->task = intern_ref(task);
+    create->index = index;
+    loop_timer_init(&create->retry, create_lookup, create);
+    backoff_init(&create->backoff, NSEC_PER_SEC / 5, 30 * NSEC_PER_SEC);
+    list_append(&control->creates, &create->link);
+    control->create_count++;
+    create_name(create, &name);
+    store_request_begin(controller->pods, str_of(control->ns), buf_str(&name));
+    job_control_set_create(control, task, index, create);
+    create->request = window_submit(controller->window, &(struct window_spec){
+                                                            .cls = WINDOW_CREATE,
+                                                            .flow = &control->flow,
+                                                            .method = KUBE_POST,
+                                                            .render = create_render,
+                                                            .done = created,
+                                                            .arg = create,
+                                                        });
+}
+
+/* A pod of an earlier job of the same name still holds this name. */
+static bool name_taken(struct job_control *control, const char *task, uint32_t index)
+{
+    cleanup_buf struct buf name = BUF_INIT(1024);
+
+    pod_name_write(&name, control->name, task, index);
+    return store_get(control->controller->pods, str_of(control->ns), buf_str(&name)) != NULL;
+}
+
+static void fill_task(struct job_control *control, struct task_control *task, uint32_t limit)
+{
+    bool skipped = false;
+    uint32_t index = task->cursor;
+
+    for (; index < task->size && task->vacant > 0 && control->create_count < limit; index++) {
+        const struct pod_slot *slot = &task->slots[index];
+        if (slot->pod || slot->create)
+            continue;
+        if (name_taken(control, task->name, index))
+            skipped = true;
+        else
+            create_submit(control, task->name, index);
+    }
+    if (!skipped)
+        task->cursor = index;
+}
+
+void pods_create_missing(struct job_control *control)
+{
+    uint32_t limit = control->probing ? 1 : JOB_CREATE_CHUNK;
+    int32_t minimum = control->job->min_available;
+    uint32_t present;
+
+    if (loop_timer_active(&control->hold))
+        return;
+    for (uint32_t i = 0; i < control->task_count; i++)
+        fill_task(control, &control->tasks[i], limit);
+    present = job_control_present(control) - control->create_count;
+    window_flow_set_missing(&control->flow,
+                            minimum > (int64_t)present ? (uint32_t)minimum - present : 0);
+}
+
+void pods_cancel_creates(struct job_control *control)
+{
+    list_each(link, &control->creates) create_withdraw(container_of(link, struct pod_create, link));
+}
+
+void pods_reattach(struct job_control *control)
+{
+    list_each(link, &control->creates)
+    {
+        struct pod_create *create = container_of(link, struct pod_create, link);
+        if (job_control_slot(control, create->task, (int32_t)create->index, NULL))
+            job_control_set_create(control, create->task, create->index, create);
+        else
+            create_withdraw(create);
+    }
+}
+
+/* ---- deleting ---------------------------------------------------------------------------------
+ */
+
+static bool delete_render(struct buf *path, struct buf *body, void *arg)
+{
+    struct pod_delete *delete = arg;
+
+    pod_path(path, delete->control->ns, delete->name);
+    return buf_printf(body,
+                      "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","
+                      "\"preconditions\":{\"uid\":\"%s\"}}",
+                      delete->uid);
+}
+
+/* Without touching the job's map of deletes. */
+static void delete_drop(struct pod_delete *delete)
+{
+    struct job_control *control = delete->control;
+
+    loop_timer_cancel(control->controller->loop, &delete->retry);
+    store_request_end(control->controller->pods, str_of(control->ns), str_of(delete->name));
+    intern_put(delete->uid);
+    intern_put(delete->name);
+    free(delete);
+}
+
+static void delete_free(struct pod_delete *delete)
+{
+    struct job_control *control = delete->control;
+
+    map_del(&control->deletes, str_of(delete->uid));
+    delete_drop(delete);
+    if (control->job)
+        job_control_mark(control);
+    else
+        job_control_release(control);
+}
+
+static void deleted(const struct kube_result *result, void *arg);
+
+static void delete_submit(void *arg)
+{
+    struct pod_delete *delete = arg;
+    struct job_control *control = delete->control;
+
+    delete->request =
+        window_submit(control->controller->window, &(struct window_spec){.cls = WINDOW_DELETE,
+                                                                         .flow = &control->flow,
+                                                                         .method = KUBE_DELETE,
+                                                                         .render = delete_render,
+                                                                         .done = deleted,
+                                                                         .arg = delete});
+}
+
+static void deleted(const struct kube_result *result, void *arg)
+{
+    struct pod_delete *delete = arg;
+    struct job_control *control = delete->control;
+    struct loop *loop = control->controller->loop;
+
+    delete->request = NULL;
+    switch (result->error.cls) {
+    case ERROR_NONE:
+        /* The body is the pod with its deletionTimestamp, or its last state. */
+        (void)store_apply(control->controller->pods, result->body);
+        delete_free(delete);
+        break;
+    case ERROR_NOT_FOUND:
+    case ERROR_CONFLICT: /* another UID holds the name: ours is gone */
+        store_forget(control->controller->pods, str_of(control->ns), str_of(delete->name),
+                     str_of(delete->uid));
+        delete_free(delete);
+        break;
+    case ERROR_CANCELLED:
+        delete_free(delete);
+        break;
+    default:
+        if (delete->backoff.failures == 0)
+            job_event(control, EVENT_WARNING, "FailedDelete", "Error deleting pod %s: %s",
+                      delete->name, result->error.text);
+        loop_timer_set(loop, &delete->retry, backoff_next(&delete->backoff, loop_rng(loop)));
+        break;
+    }
+}
+
+void pods_delete(struct job_control *control, struct podstate *pod)
+{
+    if (pod->meta.deleted_ns || map_has(&control->deletes, str_of(pod->meta.uid)))
+        return;
+    struct pod_delete *delete = xnew(struct pod_delete);
+    delete->control = control;
+    delete->uid = intern_ref(pod->meta.uid);
+    delete->name = intern_ref(pod->meta.name);
+    loop_timer_init(&delete->retry, delete_submit, delete);
+    backoff_init(&delete->backoff, NSEC_PER_SEC / 5, 30 * NSEC_PER_SEC);
+    map_set(&control->deletes, str_of(delete->uid), delete);
+    store_request_begin(control->controller->pods, str_of(control->ns), str_of(delete->name));
+    delete_submit(delete);
+}
+
+void pods_cancel_deletes(struct job_control *control)
+{
+    void *value;
+
+    for (size_t i = 0; map_next(&control->deletes, &i, NULL, &value);) {
+        struct pod_delete *delete = value;
+        if (delete->request)
+            (void)window_cancel(control->controller->window, delete->request);
+        delete_drop(delete);
+    }
+    map_clear(&control->deletes);
+}
+
+void pods_delete_surplus(struct job_control *control)
+{
+    for (size_t i = 0; i < control->strays.n; i++) {
+        struct podstate *pod = control->strays.items[i];
+        struct task_control *task;
+        (void)job_control_slot(control, pod->task, pod->index, &task);
+        if (task && pod->index >= 0 && (uint32_t)pod->index >= task->size)
+            pods_delete(control, pod);
+    }
+}
+
+static bool live(const struct podstate *pod)
+{
+    return pod->phase != POD_PHASE_SUCCEEDED && pod->phase != POD_PHASE_FAILED;
+}
+
+void pods_delete_live(struct job_control *control)
+{
+    for (uint32_t i = 0; i < control->task_count; i++) {
+        for (uint32_t k = 0; k < control->tasks[i].size; k++) {
+            struct podstate *pod = control->tasks[i].slots[k].pod;
+            if (pod && live(pod))
+                pods_delete(control, pod);
+        }
+    }
+    for (size_t i = 0; i < control->strays.n; i++) {
+        if (live(control->strays.items[i]))
+            pods_delete(control, control->strays.items[i]);
+    }
+}

@@ -1,0 +1,30 @@
+/*
+ * Creating and deleting the pods of a job through the request window.
+ *
+ * A create whose outcome is unknown is settled by a GET by name and a comparison of owner UID,
+ * task, index and version before anything else is tried; AlreadyExists counts as success only
+ * after the same comparison. Refusals (quota, 403, 5xx) make the job wait with back-off; a refusal
+ * that can never heal (422) dooms it. Deletes carry the pod's UID. Loop thread only.
+ */
+#ifndef PUMICE_CONTROLLER_JOB_PODS_H
+#define PUMICE_CONTROLLER_JOB_PODS_H
+
+#include "controller/job/control.h"
+
+/* Queues creates for vacant slots, at most JOB_CREATE_CHUNK at a time. */
+void pods_create_missing(struct job_control *control);
+/* Withdraws every create that is not settled. */
+void pods_cancel_creates(struct job_control *control);
+/* After the slots were laid out anew: creates find their slots or are withdrawn. */
+void pods_reattach(struct job_control *control);
+
+/* Deletes one pod unless it is going already. */
+void pods_delete(struct job_control *control, struct podstate *pod);
+/* Withdraws every delete that has not been answered. */
+void pods_cancel_deletes(struct job_control *control);
+/* Deletes what scaling down left over: pods of known tasks beyond their replicas. */
+void pods_delete_surplus(struct job_control *control);
+/* Deletes every pod that has not ended. */
+void pods_delete_live(struct job_control *control);
+
+#endif

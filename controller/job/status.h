@@ -1,0 +1,16 @@
+/*
+ * The status of a job: written by the controller alone, with as few writes as its users can bear.
+ *
+ * A change of phase is written at once; counts and the reason for waiting are at most a second
+ * old when they are sent. One write is under way at most, and what is sent is what is true when
+ * the slot comes free.
+ */
+#ifndef PUMICE_CONTROLLER_JOB_STATUS_H
+#define PUMICE_CONTROLLER_JOB_STATUS_H
+
+#include "controller/job/control.h"
+
+/* Writes the status if it differs from what is stored, now or within the second. */
+void status_sync(struct job_control *control);
+
+#endif
