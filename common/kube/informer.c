@@ -35,7 +35,7 @@ void informers_missing(const struct informers *informers, struct buf *missing)
         if (store_synced(informer->store))
             continue;
         const char *trouble = reflector_trouble(informer->reflector);
-        buf_printf(missing, "%sthe list of %ss is not complete%s%s", missing->n ? "; " : "",
+        buf_printf(missing, "the list of %s objects is not complete%s%s\n",
                    store_kind(informer->store), *trouble ? ": " : "", trouble);
     }
 }
