@@ -229,9 +229,11 @@ static void answered(struct kube_call *call)
     end(call, &result);
 }
 
-static bool is_trust_problem(CURLcode code)
+/* No connection came about: it is tried with one call before others follow. */
+static bool is_connect_problem(CURLcode code)
 {
-    return code == CURLE_PEER_FAILED_VERIFICATION;
+    return code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_CONNECT ||
+           code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION;
 }
 
 static void failed(struct kube_call *call, CURLcode code)
@@ -239,7 +241,9 @@ static void failed(struct kube_call *call, CURLcode code)
     const struct kube_config *config = call->lane->transport->config;
     const char *detail = call->easy->error[0] ? call->easy->error : curl_easy_strerror(code);
     char why[ERROR_TEXT_MAX];
-    if (is_trust_problem(code))
+    if (is_connect_problem(code))
+        call->lane->open = false;
+    if (code == CURLE_PEER_FAILED_VERIFICATION)
         (void)snprintf(why, sizeof(why),
                        "the certificate of %s is not trusted: %s (the CA is that of %s)",
                        config->server, detail, config->origin);

@@ -275,6 +275,9 @@ static struct kube_call *first(struct list *list)
 /* The server cannot be reached: whatever waits was certainly not sent. */
 static void fail_queue(struct lane *lane, const struct error *error)
 {
+    /* The opener's own method and path would only confuse. */
+    const char *why = strstr(error->text, ": ");
+    why = why ? why + 2 : error->text;
     struct list failing;
     list_init(&failing);
     while (!list_empty(&lane->queue)) {
@@ -283,7 +286,7 @@ static void fail_queue(struct lane *lane, const struct error *error)
         list_append(&failing, link);
     }
     for (struct kube_call *call; (call = first(&failing)) != NULL;)
-        call_fail(call, KUBE_NOT_SENT, error->cls, error->text);
+        call_fail(call, KUBE_NOT_SENT, error->cls, why);
 }
 
 static void on_opened(const struct kube_result *result, void *arg)
