@@ -138,16 +138,21 @@ static void priority_changed(void *arg, void *old_object, void *new_object)
     (void)old_object;
     (void)new_object;
     /* Which tasks come first in minResources may have changed. */
-    for (size_t i = 0; map_next(&controller->by_uid, &i, NULL, &value);)
-        job_control_mark(value);
+    for (size_t i = 0; map_next(&controller->by_uid, &i, NULL, &value);) {
+        struct job_control *control = value;
+        control->min_resources_known = false;
+        job_control_mark(control);
+    }
 }
 
 /* ---- passes ------------------------------------------------------------------------------------
  */
 
-static bool may_act(const struct controller *controller)
+/* A job that is gone can be forgotten without leading; everything else needs the lease. */
+static void look_at(struct controller *controller, struct job_control *control)
 {
-    return controller->leading && !controller->stopping && informers_synced(&controller->informers);
+    if (controller->leading || !control->job)
+        job_reconcile(control);
 }
 
 static void run_pass(void *arg)
@@ -155,7 +160,7 @@ static void run_pass(void *arg)
     struct controller *controller = arg;
     int64_t end = loop_now_fresh(controller->loop) + PASS_SLICE;
 
-    if (!may_act(controller))
+    if (controller->stopping || !informers_synced(&controller->informers))
         return;
     while (!list_empty(&controller->dirty)) {
         struct job_control *control =
@@ -163,7 +168,7 @@ static void run_pass(void *arg)
         list_remove(&control->dirty_link);
         control->dirty = false;
         controller->passes++;
-        job_reconcile(control);
+        look_at(controller, control);
         if (loop_now_fresh(controller->loop) >= end)
             break;
     }
@@ -180,8 +185,11 @@ static void list_complete(void *arg)
 
 void controller_set_leading(struct controller *controller, bool leading)
 {
+    void *control;
+
     controller->leading = leading;
-    loop_defer(controller->loop, &controller->pass);
+    for (size_t i = 0; map_next(&controller->by_uid, &i, NULL, &control);)
+        job_control_mark(control);
 }
 
 void controller_missing(struct controller *controller, struct buf *missing)

@@ -103,6 +103,7 @@ void job_control_free(struct job_control *control)
     tasks_clear(control);
     vec_clear(&control->strays);
     map_clear(&control->deletes);
+    resource_list_clear(&control->min_resources);
     intern_put(control->uid);
     intern_put(control->ns);
     intern_put(control->name);
@@ -140,7 +141,7 @@ void job_control_mark(struct job_control *control)
 {
     struct controller *controller = control->controller;
 
-    if (control->dirty || controller->stopping)
+    if (control->dirty || controller->stopping || (control->job && !controller->leading))
         return;
     control->dirty = true;
     list_append(&controller->dirty, &control->dirty_link);
@@ -317,6 +318,7 @@ void job_control_set_job(struct job_control *control, struct job *job, bool spec
     control->job = job;
     if (spec_changed) {
         control->doomed = false;
+        control->min_resources_known = false;
         rebuild(control);
     }
     job_control_mark(control);

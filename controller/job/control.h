@@ -59,6 +59,8 @@ struct job_control {
     uint32_t create_count;         /* of them */
     struct map deletes;            /* pod UID -> struct pod_delete under way */
     struct window_flow flow;
+    resource_list min_resources; /* cached; what the gang needs at its minimum */
+    bool min_resources_known;
 
     struct backoff create_backoff; /* grows while creates are refused */
     struct loop_timer hold;        /* active: no creates before it fires */
@@ -81,7 +83,7 @@ void job_control_release(struct job_control *control);
 /* Withdraws its requests and frees it; for shutdown. */
 void job_control_free(struct job_control *control);
 
-/* Marks it for the next pass. */
+/* Marks it for the next pass; without leadership only what can be freed is looked at. */
 void job_control_mark(struct job_control *control);
 
 /* The job is new, changed or (NULL) gone. */

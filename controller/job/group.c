@@ -116,8 +116,7 @@ static void write_annotations(struct json_writer *w, const struct kube_pairs *an
     json_w_end_object(w);
 }
 
-static void write_new_group(struct json_writer *w, const struct job_control *control,
-                            const resource_list *min_resources)
+static void write_new_group(struct json_writer *w, const struct job_control *control)
 {
     const struct job *job = control->job;
 
@@ -138,20 +137,30 @@ static void write_new_group(struct json_writer *w, const struct job_control *con
         json_w_member_str(w, "queue", str_of(job->queue));
     if (*job->network_topology)
         json_w_member_raw(w, "networkTopology", str_of(job->network_topology));
-    write_followed(w, job, min_resources);
+    write_followed(w, job, &control->min_resources);
     json_w_end_object(w);
     json_w_end_object(w);
+}
+
+/* Brings the cached minimum up to date. */
+static int min_resources(struct job_control *control, struct error *err)
+{
+    if (control->min_resources_known)
+        return 0;
+    resource_list_clear(&control->min_resources);
+    if (job_min_resources(control->job, control->controller->priorityclasses,
+                          &control->min_resources, err) < 0)
+        return -1;
+    control->min_resources_known = true;
+    return 0;
 }
 
 static bool render(struct buf *path, struct buf *body, void *arg)
 {
     struct job_control *control = arg;
     struct json_writer w = json_writer(body);
-    resource_list min_resources = {0};
 
-    if (!control->job || control->job->meta.deleted_ns ||
-        job_min_resources(control->job, control->controller->priorityclasses, &min_resources,
-                          NULL) < 0)
+    if (!control->job || control->job->meta.deleted_ns || min_resources(control, NULL) < 0)
         return false;
     group_path(control, control->podgroup != NULL, path);
     if (control->podgroup) {
@@ -160,13 +169,12 @@ static bool render(struct buf *path, struct buf *body, void *arg)
         json_w_member_str(&w, "uid", str_of(control->podgroup->meta.uid));
         json_w_end_object(&w);
         json_w_member_object(&w, "spec");
-        write_followed(&w, control->job, &min_resources);
+        write_followed(&w, control->job, &control->min_resources);
         json_w_end_object(&w);
         json_w_end_object(&w);
     } else {
-        write_new_group(&w, control, &min_resources);
+        write_new_group(&w, control);
     }
-    resource_list_clear(&min_resources);
     return true;
 }
 
@@ -195,7 +203,7 @@ static bool resources_equal(const struct podgroup *podgroup, const resource_list
     return resource_list_equal(&stored, wanted);
 }
 
-static bool up_to_date(const struct job_control *control, const resource_list *min_resources)
+static bool up_to_date(const struct job_control *control)
 {
     const struct job *job = control->job;
     const struct podgroup *podgroup = control->podgroup;
@@ -203,7 +211,7 @@ static bool up_to_date(const struct job_control *control, const resource_list *m
     return podgroup->min_member == job->min_available &&
            (!*job->priority_class_name ||
             podgroup->priority_class_name == job->priority_class_name) &&
-           members_equal(job, podgroup) && resources_equal(podgroup, min_resources);
+           members_equal(job, podgroup) && resources_equal(podgroup, &control->min_resources);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------
@@ -282,21 +290,17 @@ static void written(const struct kube_result *result, void *arg)
 void group_sync(struct job_control *control)
 {
     struct single_write *write = &control->group_write;
-    resource_list min_resources = {0};
     struct error err = ERROR_INIT;
 
     if (single_write_busy(write))
         return;
-    if (job_min_resources(control->job, control->controller->priorityclasses, &min_resources,
-                          &err) < 0) {
+    if (min_resources(control, &err) < 0) {
         if (write->backoff.failures == 0)
             job_event(control, EVENT_WARNING, "PodGroupError", "%s", err.text);
         single_write_retry(control, write);
         return;
     }
-    bool due = !control->podgroup || !up_to_date(control, &min_resources);
-    resource_list_clear(&min_resources);
-    if (due)
+    if (!control->podgroup || !up_to_date(control))
         write->request = window_submit(
             control->controller->window,
             &(struct window_spec){.cls = WINDOW_CREATE,

@@ -14,6 +14,7 @@ struct wanted {
     enum job_phase phase;
     struct task_counts sum;
     const char *reason, *message;
+    bool over; /* the stored phase is final: what ended stays counted, whatever became of it */
 };
 
 /* While a job waits, why: what refuses its pods, or what the scheduler says of its group. */
@@ -22,7 +23,12 @@ static void explain(const struct job_control *control, struct wanted *wanted)
     const struct podgroup_condition *condition = NULL;
 
     wanted->reason = wanted->message = "";
-    if (control->trouble && !job_phase_finished(control->job->status.phase)) {
+    if (wanted->over) {
+        wanted->reason = control->job->status.reason;
+        wanted->message = control->job->status.message;
+        return;
+    }
+    if (control->trouble) {
         wanted->reason = control->trouble_reason;
         wanted->message = control->trouble;
         return;
@@ -44,7 +50,12 @@ static struct wanted want(const struct job_control *control)
     for (uint32_t i = 0; i < control->task_count; i++)
         counts[i] = control->tasks[i].counts;
     wanted.sum = job_control_counts(control);
-    if (control->doomed && !job_phase_finished(wanted.phase))
+    wanted.over = job_phase_finished(wanted.phase);
+    if (wanted.over) {
+        wanted.sum.by_phase[POD_PHASE_SUCCEEDED] = control->job->status.succeeded;
+        wanted.sum.by_phase[POD_PHASE_FAILED] = control->job->status.failed;
+    }
+    if (control->doomed && !wanted.over)
         wanted.phase = JOB_FAILED;
     else
         wanted.phase = job_next_phase(control->job, wanted.phase, counts);
@@ -170,7 +181,8 @@ static void write_status(struct json_writer *w, const struct job_control *contro
     write_count(w, "failed", wanted->sum.by_phase[POD_PHASE_FAILED]);
     write_count(w, "unknown", wanted->sum.by_phase[POD_PHASE_UNKNOWN]);
     write_count(w, "terminating", wanted->sum.terminating);
-    write_tasks(w, control);
+    if (!wanted->over)
+        write_tasks(w, control);
     json_w_end_object(w);
 }
 
