@@ -336,7 +336,11 @@ static void group_deleted(const struct kube_result *result, void *arg)
     if (result->error.cls == ERROR_NONE || result->error.cls == ERROR_NOT_FOUND) {
         struct podgroup *podgroup = control->podgroup;
         backoff_reset(&write->backoff);
-        if (podgroup)
+        if (podgroup && result->error.cls == ERROR_NONE)
+            store_apply_delete_answer(control->controller->podgroups, str_of(podgroup->meta.ns),
+                                      str_of(podgroup->meta.name), str_of(podgroup->meta.uid),
+                                      result->body);
+        else if (podgroup)
             store_forget(control->controller->podgroups, str_of(podgroup->meta.ns),
                          str_of(podgroup->meta.name), str_of(podgroup->meta.uid));
     } else if (result->error.cls != ERROR_CANCELLED) {

@@ -406,8 +406,8 @@ static void deleted(const struct kube_result *result, void *arg)
     delete->request = NULL;
     switch (result->error.cls) {
     case ERROR_NONE:
-        /* The body is the pod with its deletionTimestamp, or its last state. */
-        (void)store_apply(control->controller->pods, result->body);
+        store_apply_delete_answer(control->controller->pods, str_of(control->ns),
+                                  str_of(delete->name), str_of(delete->uid), result->body);
         delete_free(delete);
         break;
     case ERROR_NOT_FOUND:
