@@ -48,6 +48,11 @@ else()
     target_compile_options(pumice_flags INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
   endif()
 endif()
+if(PUMICE_FUZZ)
+  # Coverage for libFuzzer in all code; only the targets themselves link its main().
+  target_compile_options(pumice_flags INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(pumice_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 target_link_options(pumice_flags INTERFACE
   -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code -Wl,--as-needed)
 
