@@ -1,0 +1,3 @@
+module pumice/loadgen
+
+go 1.24
