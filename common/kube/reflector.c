@@ -1,410 +1,419 @@
 /*
- * Following a resource for ever: see reflector.h.
+ * The reflector: one list after another fault or one watch after another, never both, never none.
  *
- * A small state machine: WAITING (for a timer) -> LISTING (page after page) -> WATCHING -> WAITING.
- * At most one call is under way. The store is borrowed; whatever goes wrong ends in a wait and
- * another try, from the last good resourceVersion or, where that is refused, from a new list.
- * Loop thread only.
+ * At any time exactly one of two things is under way: a call, or the pause before the next one
+ * (`next`). `rv` says what the next call is: 0 a list (from its first page, or from `token`), else
+ * a watch from there. Every end of a call goes through `go_on` or `fail`; only real progress of a
+ * watch resets the back-off, so whatever a server does, calls get rarer. The reflector owns its
+ * call and buffers; store, transport and loop are borrowed. Loop thread only.
  */
 #include "kube/reflector.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "kube/watch_event.h"
+#include "kube/watch_lines.h"
 #include "loop/backoff.h"
+#include <inttypes.h>
 #include <stdio.h>
 
 #define PAGE_LIMIT 500
 #define LIST_TIMEOUT (60 * NSEC_PER_SEC)
-#define WATCH_SHORTEST_S 300
-#define WATCH_LONGEST_S 600
-#define BACKOFF_FIRST (NSEC_PER_SEC / 5)
+#define WATCH_LEAST_S 300 /* timeoutSeconds is drawn from 300 to 600 */
+#define WATCH_SPREAD_S 301
+#define SILENCE (75 * NSEC_PER_SEC) /* a bookmark comes every minute */
+#define SETTLED (10 * NSEC_PER_SEC) /* a watch that lasts so long has begun well */
+#define BACKOFF_FIRST (200 * NSEC_PER_MSEC)
 #define BACKOFF_MOST (30 * NSEC_PER_SEC)
-#define PATH_MOST 16384
+#define RETRY_AFTER_MOST (300 * NSEC_PER_SEC)
+#define REOPEN_PAUSE (50 * NSEC_PER_MSEC) /* between a watch that ended well and the next */
+#define FAULTS_BEFORE_LIST 10             /* watches in a row that the server itself failed */
+#define TROUBLE_MAX (ERROR_TEXT_MAX + 128)
 
 struct reflector {
-    struct loop *loop; /* borrowed, as are the next two */
+    struct loop *loop;
     struct kube_transport *transport;
     struct store *store;
-    struct reflector_spec spec;
-    struct kube_call *call; /* under way; NULL while waiting */
-    struct loop_timer timer;
+    const char *path;          /* borrowed from the spec */
+    struct buf selectors;      /* "&fieldSelector=...", escaped */
+    struct loop_timer next;    /* ends the pause before the next call */
+    struct loop_timer silence; /* gives a stream without a byte up */
+    struct loop_timer settled; /* finds that a watch has begun well */
     struct backoff backoff;
-    struct buf line;           /* the incomplete end of a watch stream */
-    struct buf next;           /* continue token of the next page, empty for none */
-    uint64_t rv;               /* resume from here; 0: a list is needed */
-    uint64_t list_rv;          /* resourceVersion of the list under way */
-    bool listing;              /* a list has begun in the store */
-    bool progress;             /* the watch under way delivered something */
-    bool relist;               /* an ERROR event asked for a new list */
-    struct error stream_error; /* why the watch under way was stopped by us */
-    char trouble[ERROR_TEXT_MAX + 16];
+    struct kube_call *call; /* under way, NULL while pausing */
+    uint64_t rv;            /* resume watching from here; 0: list */
+    bool listing;           /* between store_list_begin and its end */
+    uint64_t list_rv;       /* of the first page of the list under way */
+    char *token;            /* owned; `continue` of the next page, NULL for the first */
+    struct watch_lines lines;
+    uint64_t start_rv;  /* where the watch under way began */
+    int64_t start_ns;   /* and when */
+    struct error fault; /* why we stopped the stream; ERROR_NONE while we have not */
+    int64_t fault_retry_after_ns;
+    unsigned faults; /* watches in a row that the server failed without progress */
     struct reflector_stats stats;
+    char trouble[TROUBLE_MAX];
 };
 
-static void proceed(void *arg);
+/* ---- between calls -------------------------------------------------------------------------- */
 
-static void wait_then_proceed(struct reflector *r, int64_t delay_ns)
+static void go_on(struct reflector *reflector, int64_t pause_ns)
 {
-    loop_timer_set(r->loop, &r->timer, delay_ns);
+    loop_timer_set(reflector->loop, &reflector->next, pause_ns);
 }
 
-/* Something failed: say so once a series, then try again by back-off. */
-static void fail(struct reflector *r, const char *doing, const struct error *why,
+/* Notes what went wrong and pauses; never shorter than the server asked for. */
+static void fail(struct reflector *reflector, const char *verb, const struct error *err,
                  int64_t retry_after_ns)
 {
-    int64_t delay = backoff_next(&r->backoff, loop_rng(r->loop));
+    int64_t pause = backoff_next(&reflector->backoff, loop_rng(reflector->loop));
 
-    r->stats.errors++;
-    r->stats.watching = false;
-    (void)snprintf(r->trouble, sizeof(r->trouble), "%s: %s", doing, why->text);
-    if (r->backoff.failures == 2)
-        log_warn("%s %s: %s", doing, r->spec.path, why->text);
-    wait_then_proceed(r, delay > retry_after_ns ? delay : retry_after_ns);
+    if (retry_after_ns > RETRY_AFTER_MOST)
+        retry_after_ns = RETRY_AFTER_MOST;
+    if (pause < retry_after_ns)
+        pause = retry_after_ns;
+    reflector->stats.errors++;
+    (void)snprintf(reflector->trouble, sizeof(reflector->trouble), "cannot %s %s: %s", verb,
+                   reflector->path, err->text);
+    log_warn("%s; next try in %" PRId64 " ms", reflector->trouble, pause / NSEC_PER_MSEC);
+    go_on(reflector, pause);
 }
 
-static void succeed(struct reflector *r)
+/* The next call is a list from its first page. */
+static void start_over(struct reflector *reflector)
 {
-    backoff_reset(&r->backoff);
-    r->trouble[0] = '\0';
+    free(take_ptr(reflector->token));
+    reflector->rv = 0;
+    reflector->faults = 0;
+    if (reflector->listing)
+        store_list_abort(reflector->store);
+    reflector->listing = false;
 }
 
-/* ---- paths ------------------------------------------------------------------------------------
- */
-
-static void add_query(struct buf *path, const char *key, struct str value)
+/* Answers that will be the same however often the request is repeated. */
+static bool is_final(const struct error *err)
 {
-    buf_printf(path, "%c%s=", str_chr(buf_str(path), '?') < 0 ? '?' : '&', key);
-    kube_escape(path, value);
+    return err->cls == ERROR_GONE || err->cls == ERROR_INVALID || err->cls == ERROR_NOT_FOUND ||
+           err->cls == ERROR_LIMIT;
 }
 
-static void add_selectors(const struct reflector *r, struct buf *path)
+/* ---- listing -------------------------------------------------------------------------------- */
+
+static void list_complete(struct reflector *reflector)
 {
-    if (r->spec.field_selector)
-        add_query(path, "fieldSelector", str_of(r->spec.field_selector));
-    if (r->spec.label_selector)
-        add_query(path, "labelSelector", str_of(r->spec.label_selector));
+    store_list_end(reflector->store, reflector->list_rv);
+    reflector->listing = false;
+    reflector->rv = reflector->list_rv;
+    reflector->stats.lists++;
+    reflector->stats.synced = true;
+    reflector->trouble[0] = '\0';
+    log_debug("listed %s at resourceVersion %" PRIu64 ": %zu", reflector->path, reflector->rv,
+              store_count(reflector->store));
 }
 
-/* ---- listing ----------------------------------------------------------------------------------
- */
-
-static void abort_list(struct reflector *r)
+static int take_page(struct reflector *reflector, struct str body, struct error *err)
 {
-    if (r->listing)
-        store_list_abort(r->store);
-    r->listing = false;
-    buf_reset(&r->next);
-}
+    struct list_page page;
 
-static void read_list_meta(struct json_reader *reader, struct reflector *r)
-{
-    struct str key;
-
-    if (!json_object(reader))
-        return;
-    while (json_key(reader, &key)) {
-        if (str_eq(key, STR("resourceVersion"))) {
-            if (!str_to_u64(json_str(reader), &r->list_rv))
-                json_fail(reader, "metadata.resourceVersion is not a number");
-        } else if (str_eq(key, STR("continue"))) {
-            buf_reset(&r->next);
-            buf_add_str(&r->next, json_str(reader));
-        } else {
-            json_skip(reader);
-        }
-    }
-}
-
-/* Applies the items of one page; they may come before or after the list's metadata. */
-static int read_page(struct reflector *r, struct str body, struct error *err)
-{
-    cleanup_arena struct arena arena = ARENA_INIT;
-    struct json_reader reader;
-    struct str key;
-
-    buf_reset(&r->next);
-    json_init(&reader, body, &arena);
-    if (json_object(&reader)) {
-        while (json_key(&reader, &key)) {
-            if (str_eq(key, STR("metadata"))) {
-                read_list_meta(&reader, r);
-            } else if (str_eq(key, STR("items")) && json_array(&reader)) {
-                while (json_item(&reader)) {
-                    struct str raw = json_raw(&reader);
-                    if (!json_failed(&reader))
-                        (void)store_list_item(r->store, raw);
-                }
-            } else if (!str_eq(key, STR("items"))) {
-                json_skip(&reader);
-            }
-        }
-    }
-    return json_end(&reader, err);
+    if (list_page_apply(reflector->store, body, &page, err) < 0)
+        return -1;
+    if (!reflector->token)
+        reflector->list_rv = page.rv;
+    free(take_ptr(reflector->token));
+    if (str_empty(page.remain))
+        list_complete(reflector);
+    else
+        reflector->token = str_dup(page.remain);
+    return 0;
 }
 
 static void list_done(const struct kube_result *result, void *arg)
 {
-    struct reflector *r = arg;
-    struct error err = ERROR_INIT;
+    struct reflector *reflector = arg;
+    struct error err = result->error;
 
-    r->call = NULL;
-    if (result->error.cls != ERROR_NONE) {
-        abort_list(r);
-        fail(r, "list", &result->error, result->retry_after_ns);
+    reflector->call = NULL;
+    if (err.cls == ERROR_NONE && take_page(reflector, result->body, &err) == 0) {
+        go_on(reflector, 0);
         return;
     }
-    if (read_page(r, result->body, &err) < 0) {
-        abort_list(r);
-        fail(r, "list", &err, 0);
+    /* A page can be asked for again, but not with a token that has expired. */
+    if (result->outcome == KUBE_ANSWERED && result->error.cls != ERROR_NONE && is_final(&err))
+        start_over(reflector);
+    fail(reflector, "list", &err, result->retry_after_ns);
+}
+
+static void start_list(struct reflector *reflector)
+{
+    cleanup_buf struct buf path = BUF_INIT(LIMIT_JSON_STRING * 4);
+
+    if (!reflector->listing)
+        store_list_begin(reflector->store);
+    reflector->listing = true;
+    buf_printf(&path, "%s?limit=%d", reflector->path, PAGE_LIMIT);
+    if (reflector->token) {
+        buf_add_cstr(&path, "&continue=");
+        kube_escape(&path, str_of(reflector->token));
+    }
+    buf_add_str(&path, buf_str(&reflector->selectors));
+    reflector->call = kube_start(reflector->transport, &(struct kube_call_spec){
+                                                           .method = KUBE_GET,
+                                                           .path = buf_str(&path),
+                                                           .timeout_ns = LIST_TIMEOUT,
+                                                           .on_done = list_done,
+                                                           .arg = reflector,
+                                                       });
+}
+
+/* ---- watching ------------------------------------------------------------------------------- */
+
+/* The watch does what it should: all is forgiven. */
+static void begun_well(void *arg)
+{
+    struct reflector *reflector = arg;
+    backoff_reset(&reflector->backoff);
+    reflector->faults = 0;
+    reflector->trouble[0] = '\0';
+    loop_timer_cancel(reflector->loop, &reflector->settled);
+}
+
+static void advance(struct reflector *reflector, uint64_t rv)
+{
+    reflector->stats.last_event_ns = loop_now(reflector->loop);
+    if (rv <= reflector->rv)
         return;
-    }
-    if (r->next.n > 0) {
-        proceed(r);
-        return;
-    }
-    r->listing = false;
-    r->rv = r->list_rv;
-    r->stats.lists++;
-    r->stats.synced = true;
-    r->stats.last_event_ns = loop_now(r->loop);
-    succeed(r);
-    store_list_end(r->store, r->list_rv);
-    wait_then_proceed(r, 0);
+    reflector->rv = rv;
+    begun_well(reflector);
 }
 
-static void list_page(struct reflector *r)
+static bool take_bookmark(struct reflector *reflector, struct str object)
 {
-    cleanup_buf struct buf path = BUF_INIT(PATH_MOST);
+    struct kube_identity identity;
 
-    if (!r->listing) {
-        r->listing = true;
-        store_list_begin(r->store);
-    }
-    buf_printf(&path, "%s?limit=%d", r->spec.path, PAGE_LIMIT);
-    add_selectors(r, &path);
-    if (r->next.n > 0)
-        add_query(&path, "continue", buf_str(&r->next));
-    r->call = kube_start(r->transport, &(struct kube_call_spec){.method = KUBE_GET,
-                                                                .path = buf_str(&path),
-                                                                .timeout_ns = LIST_TIMEOUT,
-                                                                .on_done = list_done,
-                                                                .arg = r});
+    if (kube_identity_read(object, &identity, &reflector->fault) < 0)
+        return false;
+    store_watched(reflector->store, identity.rv);
+    advance(reflector, identity.rv);
+    return true;
 }
 
-/* ---- watching ---------------------------------------------------------------------------------
- */
-
-/* An ERROR event carries a Status: 410 asks for a new list, anything else ends the stream. */
-static void read_error_event(struct reflector *r, struct str status)
+static bool take_change(struct reflector *reflector, const struct watch_event *event)
 {
-    cleanup_arena struct arena arena = ARENA_INIT;
-    struct kube_result result = {.outcome = KUBE_ANSWERED, .body = status};
-    struct json_reader reader;
-    struct str key;
-
-    json_init(&reader, status, &arena);
-    if (json_object(&reader)) {
-        while (json_key(&reader, &key)) {
-            if (str_eq(key, STR("code")))
-                result.status = json_i32(&reader);
-            else
-                json_skip(&reader);
-        }
-    }
-    if (json_failed(&reader) || result.status < 400)
-        result.status = 500;
-    kube_result_classify(&result);
-    r->stream_error = result.error;
-    r->relist = result.status == 410;
-}
-
-static int apply_event(struct reflector *r, struct str type, struct str object)
-{
-    struct kube_identity identity = {0};
+    bool deleted = event->type == WATCH_DELETED;
     uint64_t rv = 0;
 
-    if (str_eq(type, STR("ERROR"))) {
-        read_error_event(r, object);
-        return -1;
-    }
-    r->progress = true;
-    r->stats.last_event_ns = loop_now(r->loop);
-    if (str_eq(type, STR("BOOKMARK"))) {
-        if (kube_identity_read(object, &identity, &r->stream_error) < 0)
-            return -1;
-        rv = identity.rv;
-        if (rv)
-            store_watched(r->store, rv);
-    } else {
-        r->stats.events++;
-        if (store_watch_event(r->store, str_eq(type, STR("DELETED")), object, &rv,
-                              &r->stream_error) < 0)
-            return -1;
-    }
-    if (rv > r->rv)
-        r->rv = rv;
-    return 0;
+    if (store_watch_event(reflector->store, deleted, event->object, &rv, &reflector->fault) < 0)
+        return false;
+    reflector->stats.events++;
+    advance(reflector, rv);
+    return true;
 }
 
-static int read_event(struct reflector *r, struct str line)
+/* An ERROR event: a Status, as the body of a failed answer would be. */
+static bool take_error(struct reflector *reflector, struct str object)
 {
-    cleanup_arena struct arena arena = ARENA_INIT;
-    struct str type = STR_NULL, object = STR_NULL, key;
-    struct json_reader reader;
+    struct kube_result result = {.outcome = KUBE_ANSWERED, .body = object};
 
-    json_init(&reader, line, &arena);
-    if (json_object(&reader)) {
-        while (json_key(&reader, &key)) {
-            if (str_eq(key, STR("type")))
-                type = json_str(&reader);
-            else if (str_eq(key, STR("object")))
-                object = json_raw(&reader);
-            else
-                json_skip(&reader);
-        }
-    }
-    if (json_end(&reader, &r->stream_error) < 0)
-        return -1;
-    if (str_empty(type) || str_empty(object))
-        return error_set(&r->stream_error, ERROR_RETRY, "an event without type or object");
-    return apply_event(r, type, object);
+    result.status = watch_status_code(object);
+    if (result.status < 400)
+        result.status = 500;
+    kube_result_classify(&result);
+    reflector->fault = result.error;
+    reflector->fault_retry_after_ns = result.retry_after_ns;
+    return false;
 }
 
-/* Takes the next whole line off the pending bytes and the new ones. False: no whole line left. */
-static bool next_line(struct reflector *r, struct str *data, struct str *ret_line)
+static bool take_line(struct str line, void *arg)
 {
-    ptrdiff_t end = str_chr(*data, '\n');
+    struct reflector *reflector = arg;
+    struct watch_event event;
 
-    if (end < 0) {
-        buf_add_str(&r->line, *data);
+    if (watch_event_read(line, &event, &reflector->fault) < 0) {
+        reflector->fault.cls = ERROR_RETRY; /* the same event may arrive whole the next time */
         return false;
     }
-    *ret_line = str_sub(*data, 0, (size_t)end);
-    *data = str_from(*data, (size_t)end + 1);
-    if (r->line.n > 0) {
-        buf_add_str(&r->line, *ret_line);
-        *ret_line = buf_str(&r->line);
+    switch (event.type) {
+    case WATCH_ADDED:
+    case WATCH_MODIFIED:
+    case WATCH_DELETED:
+        return take_change(reflector, &event);
+    case WATCH_BOOKMARK:
+        return take_bookmark(reflector, event.object);
+    case WATCH_ERROR:
+        return take_error(reflector, event.object);
+    case WATCH_UNKNOWN:
+        break;
     }
     return true;
 }
 
 static bool watch_data(struct str data, void *arg)
 {
-    struct reflector *r = arg;
-    struct str line;
+    struct reflector *reflector = arg;
 
-    while (next_line(r, &data, &line)) {
-        if (r->line.overflow)
-            break;
-        int failed = str_empty(str_trim(line)) ? 0 : read_event(r, line);
-        buf_reset(&r->line);
-        if (failed)
-            return false;
-    }
-    if (!r->line.overflow)
+    loop_timer_set(reflector->loop, &reflector->silence, SILENCE);
+    switch (watch_lines_add(&reflector->lines, data, take_line, reflector)) {
+    case WATCH_LINES_OK:
         return true;
-    (void)error_set(&r->stream_error, ERROR_LIMIT, "an event is larger than %zu bytes",
-                    LIMIT_WATCH_EVENT);
-    r->relist = true;
+    case WATCH_LINES_STOPPED:
+        return false;
+    case WATCH_LINES_TOO_LONG:
+        break;
+    }
+    error_set(&reflector->fault, ERROR_LIMIT, "an event is larger than %zu MiB",
+              LIMIT_WATCH_EVENT >> 20);
     return false;
+}
+
+/* The call is over: nothing of it may act any more. */
+static void leave_watch(struct reflector *reflector)
+{
+    reflector->call = NULL;
+    reflector->stats.watching = false;
+    loop_timer_cancel(reflector->loop, &reflector->silence);
+    loop_timer_cancel(reflector->loop, &reflector->settled);
+    watch_lines_clear(&reflector->lines);
+}
+
+/* Why a stream that ended without an error is none the less a failure, if it is. */
+static void judge_end(const struct reflector *reflector, bool partial, struct error *err)
+{
+    bool progress = reflector->rv > reflector->start_rv ||
+                    loop_now(reflector->loop) - reflector->start_ns >= SETTLED;
+    if (partial)
+        error_set(err, ERROR_RETRY, "the stream ended inside an event");
+    else if (!progress)
+        error_set(err, ERROR_RETRY, "the stream ended at once without an event");
+}
+
+static void watch_failed(struct reflector *reflector, const struct error *err,
+                         int64_t retry_after_ns, bool by_server)
+{
+    if (by_server && retry_after_ns == 0)
+        reflector->faults++;
+    if (is_final(err) || reflector->faults >= FAULTS_BEFORE_LIST)
+        start_over(reflector);
+    fail(reflector, "watch", err, retry_after_ns);
 }
 
 static void watch_done(const struct kube_result *result, void *arg)
 {
-    struct reflector *r = arg;
-    const struct error *why = &result->error;
+    struct reflector *reflector = arg;
+    bool stopped = reflector->fault.cls != ERROR_NONE;
+    struct error err = stopped ? reflector->fault : result->error;
+    int64_t retry_after = stopped ? reflector->fault_retry_after_ns : result->retry_after_ns;
 
-    r->call = NULL;
-    r->stats.watching = false;
-    buf_clear(&r->line);
-    if (r->stream_error.cls != ERROR_NONE)
-        why = &r->stream_error;
-    if (r->relist || why->cls == ERROR_GONE)
-        r->rv = 0;
-    if (r->progress)
-        succeed(r);
-    if (why->cls == ERROR_NONE && r->progress) {
-        wait_then_proceed(r, 0);
-    } else if (why->cls == ERROR_NONE) {
-        struct error empty = ERROR_INIT;
-        (void)error_set(&empty, ERROR_RETRY, "the stream ended without an event");
-        fail(r, "watch", &empty, 0);
+    if (err.cls == ERROR_NONE)
+        judge_end(reflector, watch_lines_partial(&reflector->lines), &err);
+    leave_watch(reflector);
+    if (err.cls == ERROR_NONE) {
+        begun_well(reflector);
+        go_on(reflector, REOPEN_PAUSE);
     } else {
-        fail(r, "watch", why, result->retry_after_ns);
+        bool by_server = stopped || (result->outcome == KUBE_ANSWERED && result->status != 429);
+        watch_failed(reflector, &err, retry_after, by_server);
     }
 }
 
-static void watch(struct reflector *r)
+static void fell_silent(void *arg)
 {
-    cleanup_buf struct buf path = BUF_INIT(PATH_MOST);
-    uint64_t spread = rng_below(loop_rng(r->loop), WATCH_LONGEST_S - WATCH_SHORTEST_S);
+    struct reflector *reflector = arg;
+    struct error err = ERROR_INIT;
 
-    r->progress = false;
-    r->relist = false;
-    r->stream_error = (struct error)ERROR_INIT;
-    buf_reset(&r->line);
-    buf_printf(
-        &path, "%s?watch=true&allowWatchBookmarks=true&resourceVersion=%llu&timeoutSeconds=%llu",
-        r->spec.path, (unsigned long long)r->rv, (unsigned long long)(WATCH_SHORTEST_S + spread));
-    add_selectors(r, &path);
-    r->stats.watches++;
-    r->stats.watching = true;
-    r->call = kube_start(r->transport, &(struct kube_call_spec){.method = KUBE_GET,
-                                                                .path = buf_str(&path),
-                                                                .watch = true,
-                                                                .on_data = watch_data,
-                                                                .on_done = watch_done,
-                                                                .arg = r});
+    kube_cancel(reflector->transport, reflector->call);
+    leave_watch(reflector);
+    error_set(&err, ERROR_RETRY, "not a byte in %d seconds, not even a bookmark",
+              (int)(SILENCE / NSEC_PER_SEC));
+    watch_failed(reflector, &err, 0, false);
 }
 
-/* ---- life -------------------------------------------------------------------------------------
- */
-
-static void proceed(void *arg)
+static void start_watch(struct reflector *reflector)
 {
-    struct reflector *r = arg;
+    cleanup_buf struct buf path = BUF_INIT(LIMIT_JSON_STRING);
+    int seconds = WATCH_LEAST_S + (int)rng_below(loop_rng(reflector->loop), WATCH_SPREAD_S);
 
-    if (r->rv == 0 || r->listing)
-        list_page(r);
+    buf_printf(&path,
+               "%s?watch=1&allowWatchBookmarks=true&resourceVersion=%" PRIu64 "&timeoutSeconds=%d",
+               reflector->path, reflector->rv, seconds);
+    buf_add_str(&path, buf_str(&reflector->selectors));
+    reflector->start_rv = reflector->rv;
+    reflector->start_ns = loop_now(reflector->loop);
+    reflector->fault = (struct error)ERROR_INIT;
+    reflector->fault_retry_after_ns = 0;
+    reflector->stats.watches++;
+    reflector->stats.watching = true;
+    loop_timer_set(reflector->loop, &reflector->silence, SILENCE);
+    loop_timer_set(reflector->loop, &reflector->settled, SETTLED);
+    reflector->call = kube_start(reflector->transport, &(struct kube_call_spec){
+                                                           .method = KUBE_GET,
+                                                           .path = buf_str(&path),
+                                                           .watch = true,
+                                                           .on_data = watch_data,
+                                                           .on_done = watch_done,
+                                                           .arg = reflector,
+                                                       });
+}
+
+/* ---- the reflector -------------------------------------------------------------------------- */
+
+static void start(void *arg)
+{
+    struct reflector *reflector = arg;
+    if (reflector->rv == 0)
+        start_list(reflector);
     else
-        watch(r);
+        start_watch(reflector);
+}
+
+static void add_selector(struct reflector *reflector, const char *name, const char *selector)
+{
+    if (!selector || !*selector)
+        return;
+    buf_printf(&reflector->selectors, "&%s=", name);
+    kube_escape(&reflector->selectors, str_of(selector));
 }
 
 struct reflector *reflector_new(struct loop *loop, struct kube_transport *transport,
                                 struct store *store, const struct reflector_spec *spec)
 {
-    struct reflector *r = xnew(struct reflector);
+    struct reflector *reflector = xnew(struct reflector);
 
-    r->loop = loop;
-    r->transport = transport;
-    r->store = store;
-    r->spec = *spec;
-    loop_timer_init(&r->timer, proceed, r);
-    backoff_init(&r->backoff, BACKOFF_FIRST, BACKOFF_MOST);
-    buf_init(&r->line, LIMIT_WATCH_EVENT);
-    buf_init(&r->next, PATH_MOST / 2);
-    wait_then_proceed(r, 0);
-    return r;
+    reflector->loop = loop;
+    reflector->transport = transport;
+    reflector->store = store;
+    reflector->path = spec->path;
+    buf_init(&reflector->selectors, LIMIT_JSON_STRING / 2);
+    add_selector(reflector, "fieldSelector", spec->field_selector);
+    add_selector(reflector, "labelSelector", spec->label_selector);
+    loop_timer_init(&reflector->next, start, reflector);
+    loop_timer_init(&reflector->silence, fell_silent, reflector);
+    loop_timer_init(&reflector->settled, begun_well, reflector);
+    backoff_init(&reflector->backoff, BACKOFF_FIRST, BACKOFF_MOST);
+    watch_lines_init(&reflector->lines);
+    go_on(reflector, 0);
+    return reflector;
 }
 
-void reflector_free(struct reflector *r)
+void reflector_free(struct reflector *reflector)
 {
-    if (!r)
+    if (!reflector)
         return;
-    if (r->call)
-        kube_cancel(r->transport, r->call);
-    abort_list(r);
-    loop_timer_cancel(r->loop, &r->timer);
-    buf_clear(&r->line);
-    buf_clear(&r->next);
-    free(r);
+    if (reflector->call)
+        kube_cancel(reflector->transport, reflector->call);
+    loop_timer_cancel(reflector->loop, &reflector->next);
+    leave_watch(reflector);
+    if (reflector->listing)
+        store_list_abort(reflector->store);
+    free(reflector->token);
+    buf_clear(&reflector->selectors);
+    free(reflector);
 }
 
-struct reflector_stats reflector_stats(const struct reflector *r)
+struct reflector_stats reflector_stats(const struct reflector *reflector)
 {
-    return r->stats;
+    return reflector->stats;
 }
 
-const char *reflector_trouble(const struct reflector *r)
+const char *reflector_trouble(const struct reflector *reflector)
 {
-    return r->trouble;
+    return reflector->trouble;
 }
