@@ -50,6 +50,7 @@ class Binary(Process):
     def __init__(self, pumice, name, kubeconfig, flags, metrics_flag):
         super().__init__(pumice.plane.folder, name)
         self.pumice = pumice
+        self.identity = Path(kubeconfig).name
         self.flags = {"kubeconfig": str(kubeconfig), **flags}
         self.metrics_flag = metrics_flag
         self._wanted = False
