@@ -3,6 +3,7 @@
  * resourcelist.h. Lists are small (a handful of names), so insertion into the sorted array is fine.
  */
 #include "api/resourcelist.h"
+#include "base/ensure.h"
 #include "base/intern.h"
 
 static int find(const resource_list *list, struct str name, size_t *ret_at)
@@ -33,6 +34,7 @@ static struct quantity *slot(resource_list *list, struct str name)
     if (!find(list, name, &at)) {
         struct podgroup_resource last = {intern_get(name), QUANTITY_ZERO};
         vec_push(list, last);
+        ENSURE(list->items);
         memmove(&list->items[at + 1], &list->items[at], (list->n - 1 - at) * sizeof(last));
         list->items[at] = last;
     }

@@ -7,6 +7,7 @@
 #include "base/intern.h"
 #include "base/log.h"
 
+#define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
 #define LOOKUP_TIMEOUT (30 * NSEC_PER_SEC)
 
 static void group_path(const struct job_control *control, bool named, struct buf *path)
@@ -110,7 +111,7 @@ static void write_annotations(struct json_writer *w, const struct kube_pairs *an
 {
     json_w_member_object(w, "annotations");
     for (uint32_t i = 0; i < annotations->n; i++) {
-        if (strcmp(annotations->items[i].key, "kubectl.kubernetes.io/last-applied-configuration"))
+        if (strcmp(annotations->items[i].key, LAST_APPLIED) != 0)
             json_w_member_str(w, annotations->items[i].key, str_of(annotations->items[i].value));
     }
     json_w_end_object(w);
