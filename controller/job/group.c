@@ -268,8 +268,12 @@ static void written(const struct kube_result *result, void *arg)
 
     write->request = NULL;
     if (result->error.cls == ERROR_NONE) {
-        backoff_reset(&write->backoff);
         (void)store_apply(control->controller->podgroups, result->body);
+        /* Whoever changes what we wrote is not argued with in a tight loop. */
+        if (control->job && control->podgroup && !up_to_date(control))
+            single_write_retry(control, write);
+        else
+            backoff_reset(&write->backoff);
     } else if (result->error.cls == ERROR_CANCELLED) {
         /* The job went away while this waited. */
     } else if (result->error.cls == ERROR_EXISTS ||
