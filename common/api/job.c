@@ -178,7 +178,7 @@ static void read_tasks(struct json_reader *reader, struct job *job)
 {
     VEC(struct job_task) tasks = {0};
 
-    if (job->tasks || !json_array(reader))
+    if (!json_array(reader))
         return;
     while (json_item(reader)) {
         struct job_task task;
@@ -211,7 +211,7 @@ static void read_spec(struct json_reader *reader, struct job *job)
             job->max_retry = json_i32(reader);
         else if (str_eq(key, STR("networkTopology")))
             raw_interned(reader, &job->network_topology);
-        else if (str_eq(key, STR("tasks")))
+        else if (str_eq(key, STR("tasks")) && !job->tasks)
             read_tasks(reader, job);
         else
             json_skip(reader);
@@ -275,7 +275,7 @@ static void read_conditions(struct json_reader *reader, struct job_status *statu
 {
     VEC(struct job_phase_condition) conditions = {0};
 
-    if (status->conditions || !json_array(reader))
+    if (!json_array(reader))
         return;
     while (json_item(reader)) {
         struct job_phase_condition condition = {intern_get(STR("")), 0};
@@ -324,7 +324,7 @@ static void read_status(struct json_reader *reader, struct job_status *status)
             continue;
         if (str_eq(key, STR("state")))
             read_state(reader, status);
-        else if (str_eq(key, STR("conditions")))
+        else if (str_eq(key, STR("conditions")) && !status->conditions)
             read_conditions(reader, status);
         else if (str_eq(key, STR("runningDuration")))
             json_interned(reader, &status->running_duration);
