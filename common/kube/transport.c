@@ -103,7 +103,7 @@ void kube_result_classify(struct kube_result *result)
         set_text(&result->error, cls, line);
     if (str_empty(status.message) && !str_empty(line))
         error_prefix(&result->error, "HTTP %d", result->status);
-    const int64_t longest_s = 24 * 3600;
+    const int64_t longest_s = 86400;
     if (result->retry_after_ns == 0 && status.retry_after_s > 0)
         result->retry_after_ns =
             (status.retry_after_s < longest_s ? status.retry_after_s : longest_s) * NSEC_PER_SEC;

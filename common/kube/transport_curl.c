@@ -165,7 +165,7 @@ static bool is_whole(const struct kube_call *call)
 
 static int64_t retry_after(const struct kube_call *call)
 {
-    const curl_off_t longest_s = (curl_off_t)24 * 3600;
+    const curl_off_t longest_s = 86400;
     curl_off_t seconds = 0;
     if (curl_easy_getinfo(call->easy->curl, CURLINFO_RETRY_AFTER, &seconds) != CURLE_OK)
         return 0;
