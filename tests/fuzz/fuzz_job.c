@@ -1,0 +1,55 @@
+/*
+ * Jobs and what is made of them: whatever decodes gives, for each task, a pod that is one JSON
+ * object and decodes again as a pod of that job, and a minimum of resources or an error.
+ */
+#include "api/job.h"
+#include "api/podstate.h"
+#include "api/priorityclass.h"
+#include "controller/job/group.h"
+#include "controller/job/template.h"
+#include "fuzz.h"
+
+static void check_pod(const struct job *job, uint32_t task)
+{
+    struct buf text = BUF_INIT(LIMIT_REQUEST_BODY);
+    struct pod_template *compiled = pod_template_new(job, task);
+    struct error err = ERROR_INIT;
+    struct json_reader reader;
+
+    pod_template_render(compiled, 7, 1, 2, &text);
+    pod_template_free(compiled);
+    json_init(&reader, buf_str(&text), NULL);
+    json_skip(&reader);
+    FUZZ_CHECK(json_end(&reader, &err) == 0);
+    struct podstate *pod = podstate_decode(buf_str(&text), &err);
+    FUZZ_CHECK(pod != NULL);
+    FUZZ_CHECK(pod->task == job->tasks[task].name);
+    FUZZ_CHECK(pod->index == 7);
+    podstate_free(pod);
+    buf_clear(&text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct error err = ERROR_INIT;
+    struct job *job = job_decode(fuzz_text(data, size), &err);
+    resource_list list = {0};
+    struct store *classes;
+
+    if (!job) {
+        FUZZ_CHECK(err.text[0] != '\0');
+        return 0;
+    }
+    /* The API server gives every job these. */
+    if (job->meta.name && job->meta.ns && job->meta.uid) {
+        for (uint32_t i = 0; i < job->task_count; i++)
+            check_pod(job, i);
+    }
+    classes = store_new(&priorityclass_store_type);
+    if (job_min_resources(job, classes, &list, &err) < 0)
+        FUZZ_CHECK(err.text[0] != '\0');
+    resource_list_clear(&list);
+    store_free(classes);
+    job_free(job);
+    return 0;
+}
