@@ -1,0 +1,206 @@
+/*
+ * Answering reviews: see admission.h.
+ */
+#include "admission.h"
+#include "base/ensure.h"
+#include "base/log.h"
+
+#define PATCH_MAX ((size_t)8 << 20)
+
+void admission_init(struct admission *admission)
+{
+    *admission = (struct admission){
+        .rules = {.scheduler_name = "volcano", .max_queue_depth = 5, .root_queue_protection = true},
+        .max_values = LIMIT_JSON_VALUES};
+    snapshot_cell_init(&admission->queues);
+    for (size_t i = 0; admission_paths[i].path; i++) {
+        ENSURE(i < ADMISSION_PATHS_MAX);
+        admission->enabled[i] = true;
+    }
+}
+
+void admission_clear(struct admission *admission)
+{
+    snapshot_cell_clear(&admission->queues);
+}
+
+int admission_enable(struct admission *admission, struct str list, struct error *err)
+{
+    struct str part;
+    memset(admission->enabled, 0, sizeof(admission->enabled));
+    while (str_split(&list, ',', &part)) {
+        part = str_trim(part);
+        if (str_empty(part))
+            continue;
+        const struct admission_path *entry = admission_find(part);
+        if (!entry)
+            return error_set(err, ERROR_INVALID,
+                             "flag --enabled-admission: enabled admission %.*s not found",
+                             STR_ARG(part));
+        admission->enabled[entry - admission_paths] = true;
+    }
+    return 0;
+}
+
+/* ---- verdicts ------------------------------------------------------------------------------ */
+
+static struct verdict deny(int code, const char *reason, struct str message)
+{
+    return (struct verdict){.code = code, .reason = reason, .message = message};
+}
+
+static struct verdict deny_for_now(struct str message)
+{
+    struct verdict verdict = deny(503, "ServiceUnavailable", message);
+    verdict.retry_seconds = 1;
+    return verdict;
+}
+
+static unsigned operation_bit(struct str operation)
+{
+    if (str_is(operation, "CREATE"))
+        return OPERATION_CREATE;
+    if (str_is(operation, "UPDATE"))
+        return OPERATION_UPDATE;
+    return str_is(operation, "DELETE") ? OPERATION_DELETE : 0;
+}
+
+/* Whether the review is about what the path is for. Fills `verdict` when it is not. */
+static bool check_subject(const struct admission_path *entry, const struct review *review,
+                          struct arena *arena, struct verdict *verdict)
+{
+    if (!str_is(review->group, entry->group) || !str_is(review->version, entry->version) ||
+        !str_is(review->resource, entry->resource)) {
+        *verdict = deny(400, "BadRequest",
+                        arena_printf(arena, "expect resource to be %s/%s %s, not %.*s/%.*s %.*s",
+                                     entry->group, entry->version, entry->resource,
+                                     STR_ARG(str_cut(review->group, 64)),
+                                     STR_ARG(str_cut(review->version, 64)),
+                                     STR_ARG(str_cut(review->resource, 64))));
+        return false;
+    }
+    if (entry->operations & operation_bit(review->operation))
+        return true;
+    const struct str operation =
+        entry->operation_before ? str_cut(review->operation, 64) : STR_NULL;
+    *verdict =
+        deny(400, "BadRequest",
+             arena_printf(arena, "%s%.*s%s", entry->operation_before ? entry->operation_before : "",
+                          STR_ARG(operation), entry->operation_after));
+    return false;
+}
+
+/* The tree of a raw object; NULL for an absent one. The text was checked by the reader. */
+static cJSON *parse(struct str raw)
+{
+    return raw.n ? cJSON_ParseWithLength(raw.p, raw.n) : NULL;
+}
+
+/* What the handler found, as a verdict. Texts live in `c->arena`. */
+static struct verdict conclude(const struct admission_path *entry, struct admission_case *c,
+                               struct buf *patch)
+{
+    if (c->problems.count) {
+        struct buf text cleanup_buf = BUF_INIT(PROBLEMS_TEXT_MAX + 64);
+        problems_write(&c->problems, &text);
+        struct str message = arena_str(c->arena, buf_str(&text));
+        if (!c->problems.invalid && !c->queues->synced)
+            return deny_for_now(
+                arena_printf(c->arena, "%.*s; the list of queues has not been read yet, try again",
+                             STR_ARG(message)));
+        return c->problems.invalid ? deny(422, "Invalid", message)
+                                   : deny(403, "Forbidden", message);
+    }
+    struct verdict verdict = {.allowed = true};
+    if (entry->mutating && json_patch_end(&c->patch) > 0) {
+        if (patch->overflow)
+            return deny(413, "RequestEntityTooLarge",
+                        STR("the defaults of the object are too many"));
+        verdict.patch = arena_str(c->arena, buf_str(patch));
+    }
+    return verdict;
+}
+
+/* Runs the handler. False: ask again later. */
+static bool run_handler(const struct admission_path *entry, struct admission_case *c,
+                        struct verdict *ret_verdict)
+{
+    struct buf patch cleanup_buf = BUF_INIT(PATCH_MAX);
+    cJSON *object cleanup_tree = parse(c->review->object);
+    cJSON *old cleanup_tree = parse(c->review->old_object);
+    c->object = object;
+    c->old = old;
+    json_patch_init(&c->patch, &patch);
+    if (!object && !str_is(c->review->operation, "DELETE"))
+        problem_invalid(&c->problems, "request.object: the review holds none");
+    else
+        entry->handler(c);
+    if (!c->wait)
+        *ret_verdict = conclude(entry, c, &patch);
+    problems_clear(&c->problems);
+    return !c->wait;
+}
+
+static bool judge(struct admission *admission, const struct admission_path *entry,
+                  const struct admission_question *question, const struct review *review,
+                  struct arena *arena, struct verdict *ret_verdict)
+{
+    if (!check_subject(entry, review, arena, ret_verdict))
+        return true;
+    if (question->late) {
+        *ret_verdict = deny_for_now(
+            STR("the review came too late to be answered in the time that was given for it"));
+        return true;
+    }
+    struct queue_snapshot *queues = snapshot_cell_get(&admission->queues);
+    struct admission_case c = {.review = review,
+                               .rules = &admission->rules,
+                               .queues = queues,
+                               .arena = arena,
+                               .last_try = question->last_try,
+                               .problems = PROBLEMS_INIT};
+    bool done = run_handler(entry, &c, ret_verdict);
+    queue_snapshot_unref(queues);
+    return done;
+}
+
+static void log_verdict(struct str path, const struct review *review, const struct verdict *verdict)
+{
+    log_debug("review path=%.*s operation=%.*s namespace=\"%.*s\" name=\"%.*s\" allowed=%s "
+              "code=%d",
+              STR_ARG(path), STR_ARG(str_cut(review->operation, 16)),
+              STR_ARG(str_cut(review->ns, 64)), STR_ARG(str_cut(review->name, 256)),
+              verdict->allowed ? "true" : "false", verdict->allowed ? 200 : verdict->code);
+}
+
+void admission_answer(struct admission *admission, const struct admission_question *question,
+                      struct admission_answer *answer)
+{
+    struct arena arena cleanup_arena = ARENA_INIT;
+    struct error err = ERROR_INIT;
+    struct review review;
+    struct verdict verdict = {.allowed = true};
+    const struct admission_path *entry = admission_find(question->path);
+    answer->wait = false;
+    answer->status = 200;
+    if (!entry) {
+        answer->status = 404;
+        buf_add_cstr(answer->body, "404: no admission rules are served on this path\n");
+        return;
+    }
+    if (review_read(question->body, &arena, admission->max_values, &review, &err) < 0) {
+        answer->status = err.cls == ERROR_LIMIT ? 413 : 400;
+        buf_printf(answer->body, "%d: %s\n", answer->status, err.text);
+        return;
+    }
+    if (!admission->enabled[entry - admission_paths])
+        verdict.warnings[0] = "Pumice's webhook has these rules switched off "
+                              "(--enabled-admission); the object was not looked at";
+    else if (!judge(admission, entry, question, &review, &arena, &verdict))
+        answer->wait = true;
+    if (answer->wait)
+        return;
+    log_verdict(question->path, &review, &verdict);
+    answer->allowed = verdict.allowed;
+    review_write(answer->body, review.uid, &verdict);
+}

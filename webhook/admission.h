@@ -1,0 +1,43 @@
+/*
+ * From the body of a review to the body of its answer; no HTTP, no API calls.
+ *
+ * Thread-safe: a struct admission is set up before the pool starts and not changed afterwards but
+ * for the snapshot, which has its own lock.
+ */
+#ifndef PUMICE_WEBHOOK_ADMISSION_H
+#define PUMICE_WEBHOOK_ADMISSION_H
+
+#include "registry.h"
+
+#define ADMISSION_PATHS_MAX 16
+
+struct admission {
+    struct admission_rules rules;
+    struct snapshot_cell queues;
+    size_t max_values;                 /* JSON values in one review */
+    bool enabled[ADMISSION_PATHS_MAX]; /* by index into admission_paths */
+};
+
+/* Everything enabled, default rules, no queues. */
+void admission_init(struct admission *admission);
+void admission_clear(struct admission *admission);
+/* Enables exactly the paths of a comma-separated list. ERROR_INVALID names one that is unknown. */
+int admission_enable(struct admission *admission, struct str list, struct error *err);
+
+struct admission_question {
+    struct str path, body;
+    bool last_try; /* `wait` is no answer any more */
+    bool late;     /* the client's time is up: deny without a look */
+};
+
+struct admission_answer {
+    int status;       /* HTTP status; a text in `body` unless 200 */
+    bool wait;        /* nothing was written: ask again when queues have changed */
+    bool allowed;     /* meaningful with status 200 */
+    struct buf *body; /* in: where to write */
+};
+
+void admission_answer(struct admission *admission, const struct admission_question *question,
+                      struct admission_answer *answer);
+
+#endif

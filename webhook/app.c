@@ -1,0 +1,352 @@
+/*
+ * The webhook as a process: certificate, queues, registrations and server put together.
+ *
+ * All of it lives on the loop thread but the handler, which runs on the server's pool and touches
+ * only the struct admission (made before the pool starts; its snapshot has a lock) and metrics. The
+ * server listens when there is a certificate and the list of queues is complete: whoever connects
+ * gets an answer.
+ */
+#include "app.h"
+#include "admission.h"
+#include "base/log.h"
+#include "http_server.h"
+#include "options.h"
+#include "queue_feed.h"
+#include "registrations.h"
+
+#define DRAIN_TICK_NS (50 * NSEC_PER_MSEC)
+#define DRAIN_QUIET_NS (500 * NSEC_PER_MSEC) /* no request for so long: nobody comes any more */
+#define DRAIN_ACCEPT_NS (5 * NSEC_PER_SEC)   /* then no new connection is taken */
+
+struct app_metrics {
+    struct metric *reviews, *seconds; /* from pool threads */
+    struct metric *connections, *waiting, *bodies, *refused, *cut, *rejected, *handshakes;
+    struct metric *queues_synced, *expiry, *missing, *right;
+};
+
+struct app {
+    const struct webhook_options *options;
+    struct process *process; /* borrowed */
+    struct admission admission;
+    struct arena arena; /* texts of the certificate's names */
+    struct cert_source *certificate;
+    struct tls_credentials *credentials; /* of the certificate in force; NULL before */
+    int64_t expiry_ns;                   /* of that certificate, wall time */
+    struct queue_feed *queues;
+    struct registrations *registrations;
+    struct http_server *server;
+    bool serving;
+    struct app_metrics metrics;
+    struct loop_timer drain; /* runs while stopping */
+    int64_t drain_began_ns;  /* conn_now() */
+};
+
+/* ---- on the pool --------------------------------------------------------------------------- */
+
+static void count_review(struct app *app, struct str path, const struct admission_answer *answer,
+                         int64_t began_ns)
+{
+    const struct admission_path *entry = admission_find(path);
+    const char *result = answer->status != 200 ? "error" : answer->allowed ? "allowed" : "denied";
+    const char *const labels[] = {entry ? entry->path : "", result, NULL};
+    metric_add(app->metrics.reviews, labels, 1);
+    metric_observe(app->metrics.seconds, NULL, (double)(conn_now() - began_ns) / NSEC_PER_SEC);
+}
+
+static enum http_verdict on_review(const struct http_request *request, struct http_reply *reply,
+                                   void *arg)
+{
+    struct app *app = arg;
+    const int64_t began_ns = conn_now();
+    const struct admission_question question = {.path = request->path,
+                                                .body = request->body,
+                                                .last_try = request->last_try,
+                                                .late = began_ns > request->until_ns};
+    struct admission_answer answer = {.body = &reply->body};
+    admission_answer(&app->admission, &question, &answer);
+    if (answer.wait)
+        return HTTP_WAIT;
+    count_review(app, request->path, &answer, began_ns);
+    reply->status = answer.status;
+    reply->json = answer.status == 200;
+    return HTTP_REPLY;
+}
+
+static bool is_known(struct str path, void *arg)
+{
+    (void)arg;
+    return admission_find(path) != NULL;
+}
+
+/* ---- serving ------------------------------------------------------------------------------- */
+
+static void serve_if_ready(struct app *app)
+{
+    struct error err = ERROR_INIT;
+    if (app->serving || !app->credentials || !queue_feed_synced(app->queues))
+        return;
+    if (http_server_start(app->server, app->credentials, &err) < 0) {
+        log_error("%s", err.text);
+        return;
+    }
+    app->serving = true;
+    log_info("serving reviews port=%u", http_server_port(app->server));
+}
+
+static void on_queues(void *arg)
+{
+    struct app *app = arg;
+    http_server_wake(app->server);
+    serve_if_ready(app);
+}
+
+static void on_certificate(const struct cert_bundle *bundle, const struct cert_state *state,
+                           void *arg)
+{
+    struct app *app = arg;
+    struct error err = ERROR_INIT;
+    struct tls_credentials *credentials;
+    if (tls_credentials_new(buf_str(&bundle->cert), buf_str(&bundle->key), &credentials, &err) <
+        0) {
+        log_error("%s", err.text);
+        return;
+    }
+    tls_credentials_unref(app->credentials);
+    app->credentials = credentials;
+    app->expiry_ns = state->not_after_ns;
+    if (app->serving)
+        http_server_reload_tls(app->server, credentials);
+    if (app->registrations)
+        registrations_certificate_changed(app->registrations);
+    if (app->queues)
+        serve_if_ready(app);
+}
+
+static void ready(void *arg, struct buf *missing)
+{
+    struct app *app = arg;
+    if (!app->credentials) {
+        const char *trouble = cert_source_trouble(app->certificate);
+        buf_printf(missing, "%sthere is no certificate to serve with yet%s%s",
+                   missing->n ? "\n" : "", *trouble ? ": " : "", trouble);
+    }
+    queue_feed_missing(app->queues, missing);
+    if (missing->n == 0 && !app->serving)
+        buf_add_cstr(missing, "reviews are not served yet");
+}
+
+/* ---- metrics ------------------------------------------------------------------------------- */
+
+static void collect(void *arg)
+{
+    struct app *app = arg;
+    const struct app_metrics *m = &app->metrics;
+    const struct http_stats stats = http_server_stats(app->server);
+    unsigned missing, right;
+    registrations_count(app->registrations, &missing, &right);
+    metric_set(m->connections, NULL, stats.connections.open);
+    metric_set(m->waiting, NULL, stats.connections.suspended);
+    metric_set(m->bodies, NULL, (double)stats.bodies);
+    metric_set(m->refused, NULL, (double)stats.refused);
+    metric_set(m->cut, NULL, (double)stats.connections.cuts);
+    metric_set(m->rejected, NULL, (double)stats.connections.rejected);
+    metric_set(m->handshakes, NULL, (double)stats.handshakes_failed);
+    metric_set(m->expiry, NULL, (double)app->expiry_ns / (double)NSEC_PER_SEC);
+    metric_set(m->missing, NULL, missing);
+    metric_set(m->right, NULL, right);
+}
+
+static void make_metrics(struct app *app, struct metrics *metrics)
+{
+    static const char *const labels[] = {"path", "result", NULL};
+    static const double bounds[] = {0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 1};
+    struct app_metrics *m = &app->metrics;
+    m->reviews = metric_new(metrics, METRIC_COUNTER, "pumice_admission_reviews_total",
+                            "Reviews answered, by path and result.", labels);
+    m->seconds = metric_new(metrics, METRIC_HISTOGRAM, "pumice_admission_review_seconds",
+                            "Time that the rules took for one review.", NULL);
+    metric_buckets(m->seconds, bounds, ARRAY_SIZE(bounds));
+    const struct {
+        struct metric **slot;
+        enum metric_type type;
+        const char *name, *help;
+    } plain[] = {
+        {&m->connections, METRIC_GAUGE, "pumice_admission_connections", "Open connections."},
+        {&m->waiting, METRIC_GAUGE, "pumice_admission_waiting", "Reviews that wait for a queue."},
+        {&m->bodies, METRIC_GAUGE, "pumice_admission_body_bytes", "Memory held by bodies."},
+        {&m->refused, METRIC_COUNTER, "pumice_admission_refused_total",
+         "Requests refused without a look at their body."},
+        {&m->cut, METRIC_COUNTER, "pumice_admission_cut_total",
+         "Connections cut because they took too long, or to make room."},
+        {&m->rejected, METRIC_COUNTER, "pumice_admission_rejected_total",
+         "Connections over the limit, cut at once."},
+        {&m->handshakes, METRIC_COUNTER, "pumice_admission_handshakes_failed_total",
+         "Connections that ended before their handshake."},
+        {&m->expiry, METRIC_GAUGE, "pumice_certificate_expiry_seconds",
+         "End of the serving certificate, seconds since 1970."},
+        {&m->missing, METRIC_GAUGE, "pumice_webhook_configurations_missing",
+         "Webhook configurations of ours that do not exist."},
+        {&m->right, METRIC_GAUGE, "pumice_webhook_configurations_right",
+         "Webhook configurations of ours with the right authority."},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(plain); i++)
+        *plain[i].slot = metric_new(metrics, plain[i].type, plain[i].name, plain[i].help, NULL);
+    metrics_on_collect(metrics, collect, app);
+}
+
+static int page_metrics(struct str path, struct str query, struct buf *out, void *arg)
+{
+    (void)path;
+    (void)query;
+    metrics_print(arg, out);
+    return 200;
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+static void free_app(void *arg)
+{
+    struct app *app = arg;
+    loop_timer_cancel(app->process->loop, &app->drain);
+    http_server_free(app->server); /* first: its threads use the rest */
+    registrations_free(app->registrations);
+    queue_feed_free(app->queues);
+    cert_source_free(app->certificate);
+    tls_credentials_unref(app->credentials);
+    admission_clear(&app->admission);
+    arena_clear(&app->arena);
+    free(app);
+}
+
+static int open_server(struct app *app, struct error *err)
+{
+    const struct webhook_options *o = app->options;
+    const struct http_config config = {
+        .address = o->listen_address,
+        .port = (unsigned)o->port,
+        .threads = (unsigned)o->tls_threads,
+        .body_max = (size_t)o->max_body_bytes,
+        .bodies_total = (size_t)o->max_bodies_bytes,
+        .header_max = (size_t)o->max_header_bytes,
+        .wait_ns = o->queue_wait_ns,
+        .limits = {.connections = (unsigned)o->max_connections,
+                   .suspended = (unsigned)o->max_waiting,
+                   .idle_ns = o->idle_timeout_ns,
+                   .request_ns = o->request_timeout_ns},
+        .known = is_known,
+        .handler = on_review,
+        .arg = app,
+    };
+    return http_server_new(&config, &app->server, err);
+}
+
+static int open_certificate(struct app *app, struct error *err)
+{
+    const struct webhook_options *o = app->options;
+    struct cert_source_config config = {
+        .loop = app->process->loop,
+        .transport = app->process->transport,
+        .ns = webhook_options_namespace(o),
+        .secret = o->secret_name,
+        .cert_file = *o->tls_cert_file ? o->tls_cert_file : NULL,
+        .key_file = o->tls_private_key_file,
+        .ca_file = *o->ca_cert_file ? o->ca_cert_file : NULL,
+        .changed = on_certificate,
+        .arg = app,
+    };
+    if (webhook_options_names(o, &app->arena, &config.names, err) < 0)
+        return -1;
+    app->certificate = cert_source_new(&config, err);
+    return app->certificate ? 0 : -1;
+}
+
+static int set_rules(struct app *app, struct error *err)
+{
+    const struct webhook_options *o = app->options;
+    admission_init(&app->admission);
+    app->admission.max_values = (size_t)o->max_json_values;
+    app->admission.rules =
+        (struct admission_rules){.scheduler_name = o->scheduler_names.items[0],
+                                 .max_queue_depth = o->max_queue_depth,
+                                 .root_queue_protection = o->root_queue_protection,
+                                 .allocated_pods_check = o->allocated_pods_check};
+    return o->enabled_admission
+               ? admission_enable(&app->admission, str_of(o->enabled_admission), err)
+               : 0;
+}
+
+static int build(struct app *app, struct error *err)
+{
+    struct process *process = app->process;
+    const struct registration_settings settings = {app->options->webhook_timeout_seconds,
+                                                   app->options->webhook_failure_policy};
+    if (set_rules(app, err) < 0 || open_server(app, err) < 0 || open_certificate(app, err) < 0)
+        return -1;
+    app->queues =
+        queue_feed_new(process->loop, process->transport, &app->admission.queues, on_queues, app);
+    app->registrations =
+        registrations_new(process->loop, process->transport, app->certificate, &settings);
+    make_metrics(app, process->metrics);
+    if (process->health && !process->pages)
+        ops_http_handle(process->health, "/metrics", page_metrics, process->metrics);
+    return 0;
+}
+
+static void on_drain(void *arg);
+
+static void *start(struct process *process, struct error *err)
+{
+    if (webhook_options_check(&webhook_options, err) < 0)
+        return NULL;
+    struct app *app = xnew(struct app);
+    app->options = &webhook_options;
+    app->process = process;
+    loop_timer_init(&app->drain, on_drain, app);
+    if (build(app, err) == 0)
+        return app;
+    free_app(app);
+    return NULL;
+}
+
+/* ---- stop ---------------------------------------------------------------------------------- */
+
+/*
+ * First everything goes on, with answers that close their connections; when no request has come
+ * for a moment, or after some seconds, no new connection is taken; when no request is under way,
+ * or the time is up, the process ends.
+ */
+static void on_drain(void *arg)
+{
+    struct app *app = arg;
+    const int64_t now = conn_now();
+    const struct http_stats stats = http_server_stats(app->server);
+    const bool over = now - app->drain_began_ns >= app->options->graceful_shutdown_ns;
+    const bool quiet = stats.connections.active == 0 &&
+                       now - app->drain_began_ns >= DRAIN_QUIET_NS &&
+                       now - stats.last_request_ns >= DRAIN_QUIET_NS;
+    bool done = over || !app->serving;
+    if (quiet || now - app->drain_began_ns >= DRAIN_ACCEPT_NS)
+        done = http_server_quiesce(app->server) == 0 || done;
+    if (done)
+        process_stopped(app->process);
+    else
+        loop_timer_set(app->process->loop, &app->drain, DRAIN_TICK_NS);
+}
+
+static void stop(void *arg, struct process *process)
+{
+    struct app *app = arg;
+    (void)process;
+    app->drain_began_ns = conn_now();
+    http_server_drain(app->server);
+    on_drain(app);
+}
+
+const struct process_spec webhook_process = {.name = "pumice-webhook",
+                                             .component = "vc-webhook-manager",
+                                             .flags = webhook_flags,
+                                             .no_window = true,
+                                             .start = start,
+                                             .ready = ready,
+                                             .stop = stop,
+                                             .free = free_app};

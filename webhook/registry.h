@@ -1,0 +1,67 @@
+/*
+ * The table of admission rules: which handler answers for which path, resource and operations.
+ *
+ * A handler gets a struct case, reads the trees in it, reports problems or adds to the patch. It
+ * runs on a pool thread, must not wait, and keeps nothing.
+ */
+#ifndef PUMICE_WEBHOOK_REGISTRY_H
+#define PUMICE_WEBHOOK_REGISTRY_H
+
+#include "review.h"
+#include "snapshot.h"
+#include "tree.h"
+#include "json/patch.h"
+
+/* What the rules are told by flags. */
+struct admission_rules {
+    const char *scheduler_name; /* for jobs that name none */
+    int64_t max_queue_depth;
+    bool root_queue_protection;
+    bool allocated_pods_check; /* on deletion of a queue */
+};
+
+/* One review on its way through a handler. */
+struct admission_case {
+    const struct review *review;
+    const struct admission_rules *rules;
+    const struct queue_snapshot *queues;
+    struct arena *arena; /* dies with the review */
+    cJSON *object, *old; /* trees of the review's objects; NULL when absent. The handler's to
+                            change: they are read only by it */
+    bool last_try;       /* do not ask for more time */
+
+    struct problems problems; /* out: any denies */
+    struct json_patch patch;  /* out, of mutating handlers */
+    bool wait;                /* out: something is missing that may come in a moment */
+};
+
+typedef void admission_fn(struct admission_case *c);
+
+enum admission_operation { OPERATION_CREATE = 1, OPERATION_UPDATE = 2, OPERATION_DELETE = 4 };
+
+struct admission_path {
+    const char *path;
+    const char *configuration; /* name of the webhook configuration object */
+    const char *group, *version, *resource;
+    unsigned operations;
+    /* The denial of any other operation is <before><operation><after>; `before` NULL: only after */
+    const char *operation_before, *operation_after;
+    bool mutating;
+    admission_fn *handler;
+};
+
+/* The table; ends with a NULL path. */
+extern const struct admission_path admission_paths[];
+/* The entry of a path, or NULL. */
+const struct admission_path *admission_find(struct str path);
+
+/* The handlers: one file each. */
+admission_fn jobs_mutate, jobs_validate, podgroups_validate, queues_mutate, queues_validate;
+
+/*
+ * The Queue of that name. When it is not (yet) known: NULL, and `wait` is set unless this is the
+ * last try.
+ */
+const struct queue_view *case_queue(struct admission_case *c, struct str name);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * AdmissionReview v1: what the API server asks and what it gets back.
+ *
+ * Reading makes no tree: the objects stay raw slices of the body, counted and checked for depth.
+ * Owned by one review on one pool thread.
+ */
+#ifndef PUMICE_WEBHOOK_REVIEW_H
+#define PUMICE_WEBHOOK_REVIEW_H
+
+#include "problems.h"
+#include "json/reader.h"
+
+/* Slices of the body or of the arena. */
+struct review {
+    struct str uid, operation, name, ns;
+    struct str group, version, resource; /* request.resource */
+    struct str object, old_object;       /* raw JSON; empty when absent or null */
+};
+
+/*
+ * Reads a body. ERROR_INVALID or ERROR_LIMIT with one line for the sender; `max_values` bounds the
+ * number of JSON values.
+ */
+int review_read(struct str body, struct arena *arena, size_t max_values, struct review *ret_review,
+                struct error *err);
+
+#define VERDICT_WARNINGS_MAX 4
+
+/* The answer to one review. */
+struct verdict {
+    bool allowed;
+    int code;                                   /* HTTP code of a denial */
+    const char *reason;                         /* Status.reason of a denial */
+    int retry_seconds;                          /* Status.details.retryAfterSeconds; 0: none */
+    struct str message;                         /* of a denial; borrowed */
+    struct str patch;                           /* JSON Patch text; empty for none; borrowed */
+    const char *warnings[VERDICT_WARNINGS_MAX]; /* borrowed; NULL ends them */
+};
+
+/* Writes the AdmissionReview that answers `uid`. */
+void review_write(struct buf *out, struct str uid, const struct verdict *verdict);
+
+#endif

@@ -1,0 +1,213 @@
+/*
+ * Snapshots of Queues: see snapshot.h.
+ */
+#include "snapshot.h"
+#include "base/ensure.h"
+
+#define ANNOTATION_HIERARCHY "volcano.sh/hierarchy"
+
+/* ---- views --------------------------------------------------------------------------------- */
+
+static struct queue_view *view_alloc(void)
+{
+    struct queue_view *view = xnew(struct queue_view);
+    atomic_init(&view->references, 1);
+    return view;
+}
+
+static struct resources copy_resources(struct arena *arena, const struct queue_resources *from)
+{
+    struct resources list = {.n = from->n};
+    list.items = arena_calloc(arena, (size_t)from->n + 1, sizeof(*list.items));
+    for (size_t i = 0; i < list.n; i++)
+        list.items[i] = (struct resource){arena_str(arena, str_of(from->items[i].name)),
+                                          from->items[i].quantity};
+    resources_sort(&list);
+    return list;
+}
+
+static int64_t pods_of(const struct queue_resources *allocated)
+{
+    for (uint32_t i = 0; i < allocated->n; i++) {
+        if (strcmp(allocated->items[i].name, "pods") == 0)
+            return quantity_value(allocated->items[i].quantity);
+    }
+    return 0;
+}
+
+struct queue_view *queue_view_new(const struct queue *queue)
+{
+    struct queue_view *view = view_alloc();
+    struct arena *arena = &view->arena;
+    view->name = arena_str(arena, str_of(queue->meta.name));
+    view->parent = arena_str(arena, str_of(queue->parent));
+    view->state = arena_str(arena, str_of(queue->state));
+    view->hierarchy =
+        arena_str(arena, str_of(kube_pairs_get(&queue->meta.annotations, ANNOTATION_HIERARCHY)));
+    view->capability = copy_resources(arena, &queue->capability);
+    view->deserved = copy_resources(arena, &queue->deserved);
+    view->guarantee = copy_resources(arena, &queue->guarantee);
+    view->allocated_pods = pods_of(&queue->allocated);
+    return view;
+}
+
+static struct resources own_resources(struct arena *arena, const cJSON *object)
+{
+    struct problems ignored = PROBLEMS_INIT;
+    struct resources list = resources_read(object, "", arena, &ignored);
+    problems_clear(&ignored);
+    for (size_t i = 0; i < list.n; i++)
+        list.items[i].name = arena_str(arena, list.items[i].name);
+    return list;
+}
+
+struct queue_view *queue_view_from_tree(const cJSON *queue)
+{
+    struct queue_view *view = view_alloc();
+    struct arena *arena = &view->arena;
+    const cJSON *metadata = tree_get(queue, "metadata"), *spec = tree_get(queue, "spec");
+    const cJSON *status = tree_get(queue, "status");
+    const char *state = tree_str(status, "state");
+    view->name = arena_str(arena, str_of(tree_str(metadata, "name")));
+    view->parent = arena_str(arena, str_of(tree_str(spec, "parent")));
+    view->state = arena_str(arena, str_of(*state ? state : "Open"));
+    view->hierarchy =
+        arena_str(arena, str_of(tree_str(tree_get(metadata, "annotations"), ANNOTATION_HIERARCHY)));
+    view->capability = own_resources(arena, tree_get(spec, "capability"));
+    view->deserved = own_resources(arena, tree_get(spec, "deserved"));
+    view->guarantee = own_resources(arena, tree_get(tree_get(spec, "guarantee"), "resource"));
+    struct resources allocated = own_resources(arena, tree_get(status, "allocated"));
+    const struct quantity *pods = resources_get(&allocated, STR("pods"));
+    view->allocated_pods = pods ? quantity_value(*pods) : 0;
+    return view;
+}
+
+struct queue_view *queue_view_ref(struct queue_view *view)
+{
+    atomic_fetch_add(&view->references, 1);
+    return view;
+}
+
+void queue_view_unref(struct queue_view *view)
+{
+    if (!view || atomic_fetch_sub(&view->references, 1) != 1)
+        return;
+    arena_clear(&view->arena);
+    free(view);
+}
+
+/* ---- snapshots ----------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+    struct queue_view *const *left = a, *const *right = b;
+    return str_cmp((*left)->name, (*right)->name);
+}
+
+static int by_parent(const void *a, const void *b)
+{
+    struct queue_view *const *left = a, *const *right = b;
+    int order = str_cmp((*left)->parent, (*right)->parent);
+    return order ? order : by_name(a, b);
+}
+
+struct queue_snapshot *queue_snapshot_new(struct queue_view *const *views, size_t n, bool synced)
+{
+    struct queue_snapshot *snapshot = xnew(struct queue_snapshot);
+    atomic_init(&snapshot->references, 1);
+    snapshot->synced = synced;
+    snapshot->n = n;
+    snapshot->views = xcalloc(n + 1, sizeof(*snapshot->views));
+    snapshot->children = xcalloc(n + 1, sizeof(*snapshot->children));
+    for (size_t i = 0; i < n; i++) {
+        snapshot->views[i] = views[i];
+        if (views[i]->parent.n)
+            snapshot->children[snapshot->child_count++] = views[i];
+    }
+    qsort(snapshot->views, n, sizeof(*snapshot->views), by_name);
+    qsort(snapshot->children, snapshot->child_count, sizeof(*snapshot->children), by_parent);
+    return snapshot;
+}
+
+void queue_snapshot_unref(struct queue_snapshot *snapshot)
+{
+    if (!snapshot || atomic_fetch_sub(&snapshot->references, 1) != 1)
+        return;
+    for (size_t i = 0; i < snapshot->n; i++)
+        queue_view_unref(snapshot->views[i]);
+    free(snapshot->views);
+    free(snapshot->children);
+    free(snapshot);
+}
+
+const struct queue_view *queue_snapshot_get(const struct queue_snapshot *snapshot, struct str name)
+{
+    size_t low = 0, high = snapshot->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = str_cmp(snapshot->views[middle]->name, name);
+        if (order == 0)
+            return snapshot->views[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+/* The first child whose parent is not before `parent` (`after`: is behind it). */
+static size_t child_bound(const struct queue_snapshot *snapshot, struct str parent, bool after)
+{
+    size_t low = 0, high = snapshot->child_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = str_cmp(snapshot->children[middle]->parent, parent);
+        if (order < 0 || (after && order == 0))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+size_t queue_snapshot_children(const struct queue_snapshot *snapshot, struct str parent,
+                               struct queue_view *const **ret_first)
+{
+    const size_t first = child_bound(snapshot, parent, false);
+    *ret_first = snapshot->children + first;
+    return child_bound(snapshot, parent, true) - first;
+}
+
+/* ---- the current one ----------------------------------------------------------------------- */
+
+void snapshot_cell_init(struct snapshot_cell *cell)
+{
+    ENSURE(pthread_mutex_init(&cell->lock, NULL) == 0);
+    cell->current = queue_snapshot_new(NULL, 0, false);
+}
+
+void snapshot_cell_clear(struct snapshot_cell *cell)
+{
+    queue_snapshot_unref(cell->current);
+    cell->current = NULL;
+    ENSURE(pthread_mutex_destroy(&cell->lock) == 0);
+}
+
+void snapshot_cell_publish(struct snapshot_cell *cell, struct queue_snapshot *snapshot)
+{
+    ENSURE(pthread_mutex_lock(&cell->lock) == 0);
+    struct queue_snapshot *old = cell->current;
+    cell->current = snapshot;
+    ENSURE(pthread_mutex_unlock(&cell->lock) == 0);
+    queue_snapshot_unref(old);
+}
+
+struct queue_snapshot *snapshot_cell_get(struct snapshot_cell *cell)
+{
+    ENSURE(pthread_mutex_lock(&cell->lock) == 0);
+    struct queue_snapshot *snapshot = cell->current;
+    atomic_fetch_add(&snapshot->references, 1);
+    ENSURE(pthread_mutex_unlock(&cell->lock) == 0);
+    return snapshot;
+}
