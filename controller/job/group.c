@@ -6,6 +6,7 @@
 #include "api/names.h"
 #include "base/intern.h"
 #include "base/log.h"
+#include "controller/job/wire.h"
 
 #define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
 #define LOOKUP_TIMEOUT (30 * NSEC_PER_SEC)
@@ -92,20 +93,6 @@ static void write_followed(struct json_writer *w, const struct job *job,
         write_subgroups(w, job);
 }
 
-static void write_owner(struct json_writer *w, const struct job_control *control)
-{
-    json_w_member_array(w, "ownerReferences");
-    json_w_object(w);
-    json_w_member_str(w, "apiVersion", STR(BATCH_API_VERSION));
-    json_w_member_str(w, "kind", STR("Job"));
-    json_w_member_str(w, "name", str_of(control->name));
-    json_w_member_str(w, "uid", str_of(control->uid));
-    json_w_member_bool(w, "controller", true);
-    json_w_member_bool(w, "blockOwnerDeletion", true);
-    json_w_end_object(w);
-    json_w_end_array(w);
-}
-
 /* What kubectl keeps on an object to compare with is the Job's alone. */
 static void write_annotations(struct json_writer *w, const struct kube_pairs *annotations)
 {
@@ -131,7 +118,7 @@ static void write_new_group(struct json_writer *w, const struct job_control *con
     json_w_key(w, STR("labels"));
     kube_pairs_write(w, &job->meta.labels);
     write_annotations(w, &job->meta.annotations);
-    write_owner(w, control);
+    write_job_owner(w, control->name, control->uid);
     json_w_end_object(w);
     json_w_member_object(w, "spec");
     if (*job->queue)
@@ -326,10 +313,7 @@ static bool render_delete(struct buf *path, struct buf *body, void *arg)
     if (!control->podgroup)
         return false;
     group_path(control, true, path);
-    return buf_printf(body,
-                      "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","
-                      "\"preconditions\":{\"uid\":\"%s\"}}",
-                      control->podgroup->meta.uid);
+    return write_delete_options(body, control->podgroup->meta.uid);
 }
 
 static void group_deleted(const struct kube_result *result, void *arg)

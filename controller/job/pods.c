@@ -5,6 +5,7 @@
 #include "api/names.h"
 #include "base/intern.h"
 #include "base/log.h"
+#include "controller/job/wire.h"
 
 #define CREATE_TIMEOUT (30 * NSEC_PER_SEC)
 
@@ -351,10 +352,7 @@ static bool delete_render(struct buf *path, struct buf *body, void *arg)
     struct pod_delete *delete = arg;
 
     pod_path(path, delete->control->ns, delete->name);
-    return buf_printf(body,
-                      "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","
-                      "\"preconditions\":{\"uid\":\"%s\"}}",
-                      delete->uid);
+    return write_delete_options(body, delete->uid);
 }
 
 /* Without touching the job's map of deletes. */

@@ -8,6 +8,7 @@
 #include "api/names.h"
 #include "base/intern.h"
 #include "base/vec.h"
+#include "controller/job/wire.h"
 #include "json/writer.h"
 
 enum hole { HOLE_INDEX = 1, HOLE_VERSION, HOLE_RETRY_COUNT };
@@ -130,20 +131,6 @@ static void write_annotations(struct json_writer *w, const struct job *job,
 /* ---- the pod ----------------------------------------------------------------------------------
  */
 
-static void write_owner(struct json_writer *w, const struct job *job)
-{
-    json_w_member_array(w, "ownerReferences");
-    json_w_object(w);
-    json_w_member_str(w, "apiVersion", STR(BATCH_API_VERSION));
-    json_w_member_str(w, "kind", STR("Job"));
-    json_w_member_str(w, "name", str_of(job->meta.name));
-    json_w_member_str(w, "uid", str_of(job->meta.uid));
-    json_w_member_bool(w, "controller", true);
-    json_w_member_bool(w, "blockOwnerDeletion", true);
-    json_w_end_object(w);
-    json_w_end_array(w);
-}
-
 static void write_metadata(struct json_writer *w, const struct job *job,
                            const struct job_task *task)
 {
@@ -157,7 +144,7 @@ static void write_metadata(struct json_writer *w, const struct job *job,
     write_annotations(w, job, task);
     if (*task->finalizers)
         json_w_member_raw(w, "finalizers", str_of(task->finalizers));
-    write_owner(w, job);
+    write_job_owner(w, job->meta.name, job->meta.uid);
     json_w_end_object(w);
 }
 
