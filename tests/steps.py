@@ -267,9 +267,10 @@ def step_fuzz(run):
         ctest(run, "--test-dir", "build/fuzz", "-L", "fuzz", env=SANITIZER_ENV)
 
 
-@step("faultproxy", "tests of the fault proxy", minutes=10)
+@step("faultproxy", "tests of the fault proxy and of the load generator", minutes=10)
 def step_faultproxy(run):
     go_test(run, "tests/faultproxy")
+    go_test(run, "tests/bench/loadgen")
 
 
 @step("controlplane", "build the test control plane, once", minutes=60)
@@ -290,10 +291,10 @@ def step_integration_asan(run):
            env={**SANITIZER_ENV, "PUMICE_BIN": str(ROOT / "build" / "asan")})
 
 
-@step("bench", "20 jobs of 100 pods: number of requests, and time against the bare limit",
+@step("bench", "10 jobs of 40 pods: number of requests, and time against the bare limit",
       ["build", "controlplane"], minutes=15)
 def step_bench(run):
-    run.one("bench", ROOT / "tests" / "bench" / "run", "--ci")
+    run.one("bench", ROOT / "tests" / "bench" / "fanout", "--ci")
 
 
 class ControlPlaneBuild:
