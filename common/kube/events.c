@@ -14,10 +14,10 @@
 #include "json/writer.h"
 #include <stdio.h>
 
-#define FOLD_NS (10 * 60 * NSEC_PER_SEC)
+#define FOLD_NS (600 * NSEC_PER_SEC)
 #define PATCH_EVERY_NS (30 * NSEC_PER_SEC)
 #define BURST 25
-#define REFILL_NS (5 * 60 * NSEC_PER_SEC)
+#define REFILL_NS (300 * NSEC_PER_SEC)
 #define WAITING_MAX 1000
 #define RECORDS_MAX 4096
 #define BUDGETS_MAX 16384
