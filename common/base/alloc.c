@@ -30,7 +30,10 @@ void *xmalloc(size_t size)
 
 void *xcalloc(size_t count, size_t size)
 {
-    void *memory = count && size ? calloc(count, size) : calloc(1, 1);
+    size_t total;
+    if (__builtin_mul_overflow(count, size, &total))
+        out_of_memory(count, size);
+    void *memory = calloc(1, total ? total : 1);
     if (!memory)
         out_of_memory(count, size);
     return memory;
@@ -38,7 +41,10 @@ void *xcalloc(size_t count, size_t size)
 
 void *xreallocarray(void *old, size_t count, size_t size)
 {
-    void *memory = count && size ? reallocarray(old, count, size) : realloc(old, 1);
+    size_t total;
+    if (__builtin_mul_overflow(count, size, &total))
+        out_of_memory(count, size);
+    void *memory = realloc(old, total ? total : 1);
     if (!memory)
         out_of_memory(count, size);
     return memory;

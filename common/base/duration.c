@@ -119,8 +119,9 @@ bool duration_parse(struct str text, int64_t *ret_ns)
 /* Texts are built from their end: each function writes before `at` and returns the new start. */
 static char *put_before(char *at, const char *text)
 {
-    size_t n = strlen(text);
-    return memcpy(at - n, text, n);
+    for (size_t n = strlen(text); n > 0; n--)
+        *--at = text[n - 1];
+    return at;
 }
 
 static char *put_number(char *at, uint64_t value)

@@ -63,10 +63,11 @@ static void close_holes(struct map *map)
 /* Makes room for one more slot: by closing holes when a quarter are holes, else by doubling. */
 static void make_room(struct map *map)
 {
-    if (map->used < map->cap)
+    if (map->slots && map->used < map->cap)
         return;
-    bool grow = map->count >= map->cap - map->cap / 4;
-    close_holes(map);
+    bool grow = !map->slots || map->count >= map->cap - map->cap / 4;
+    if (map->slots)
+        close_holes(map);
     if (grow) {
         ENSURE(map->cap < UINT32_MAX / 8);
         map->cap = map->cap ? map->cap * 2 : MAP_FIRST;

@@ -126,11 +126,12 @@ static wide decimal_nanos(const struct parts *parts, int exponent)
     int weight = (int)parts->whole.n + exponent + NANO_DIGITS; /* digits above one nano */
     size_t total = parts->whole.n + parts->fraction.n;
     for (size_t i = 0; i < total; i++, weight--) {
-        char c = i < parts->whole.n ? parts->whole.p[i] : parts->fraction.p[i - parts->whole.n];
+        bool whole = i < parts->whole.n;
+        const char *c = whole ? &parts->whole.p[i] : &parts->fraction.p[i - parts->whole.n];
         if (weight > 0)
-            nanos = grow(nanos, 10, (unsigned)(c - '0'));
+            nanos = grow(nanos, 10, (unsigned)(*c - '0'));
         else
-            rest = rest || c != '0';
+            rest = rest || *c != '0';
     }
     for (; weight > 0 && nanos != 0 && nanos <= NANO_MAX; weight--)
         nanos = grow(nanos, 10, 0);

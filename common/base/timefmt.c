@@ -122,8 +122,8 @@ static bool take_seconds(struct str *rest, int64_t *ret_seconds)
     if (month < 1 || month > 12 || day < 1 || day > days_in_month(year, month) || hour > 23 ||
         minute > 59 || second > 59)
         return false;
-    *ret_seconds =
-        days_from_date(year, month, day) * SEC_PER_DAY + hour * 3600 + minute * 60 + second;
+    *ret_seconds = days_from_date(year, month, day) * SEC_PER_DAY + INT64_C(3600) * hour +
+                   INT64_C(60) * minute + second;
     return true;
 }
 

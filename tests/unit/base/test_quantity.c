@@ -178,7 +178,8 @@ static void test_length_limit(void **state)
     assert_int_equal(err.cls, ERROR_LIMIT);
     /* The longest fraction with the largest suffix: 0.999..9Ei, just below 2^60. */
     text[0] = '.';
-    memcpy(text + LIMIT_QUANTITY_TEXT - 2, "Ei", 2);
+    text[LIMIT_QUANTITY_TEXT - 2] = 'E';
+    text[LIMIT_QUANTITY_TEXT - 1] = 'i';
     assert_int_equal(quantity_parse(str_make(text, LIMIT_QUANTITY_TEXT), &quantity, &err), 0);
     assert_prints(quantity, "1Ei");
 }

@@ -1,4 +1,5 @@
 /* The reader accepts exactly RFC 8259: lists of texts that are JSON and of texts that are not. */
+#include "base/buf.h"
 #include "testing.h"
 #include "json/reader.h"
 
@@ -285,30 +286,25 @@ static void test_bad_byte_at_any_alignment(void **state)
         }
 }
 
-static void check_depth(char open, char close, const char *member, int depth, bool good)
+static void check_depth(const char *open, const char *close, const char *member, int depth,
+                        bool good)
 {
-    cleanup_free char *text = xmalloc((size_t)depth * (strlen(member) + 2));
-    size_t n = 0;
-    for (int i = 0; i < depth; i++) {
-        text[n++] = open;
-        if (i + 1 < depth) {
-            memcpy(text + n, member, strlen(member));
-            n += strlen(member);
-        }
-    }
+    cleanup_buf struct buf text = BUF_INIT(SIZE_MAX);
     for (int i = 0; i < depth; i++)
-        text[n++] = close;
-    check(str_make(text, n), good);
+        buf_printf(&text, "%s%s", i > 0 ? member : "", open);
+    for (int i = 0; i < depth; i++)
+        buf_add_cstr(&text, close);
+    check(buf_str(&text), good);
 }
 
 static void test_depth(void **state)
 {
     (void)state;
-    check_depth('[', ']', "", LIMIT_JSON_DEPTH, true);
-    check_depth('[', ']', "", LIMIT_JSON_DEPTH + 1, false);
-    check_depth('{', '}', "\"a\":", LIMIT_JSON_DEPTH, true);
-    check_depth('{', '}', "\"a\":", LIMIT_JSON_DEPTH + 1, false);
-    check_depth('[', ']', "", 100000, false);
+    check_depth("[", "]", "", LIMIT_JSON_DEPTH, true);
+    check_depth("[", "]", "", LIMIT_JSON_DEPTH + 1, false);
+    check_depth("{", "}", "\"a\":", LIMIT_JSON_DEPTH, true);
+    check_depth("{", "}", "\"a\":", LIMIT_JSON_DEPTH + 1, false);
+    check_depth("[", "]", "", 100000, false);
 }
 
 int main(void)
