@@ -42,7 +42,8 @@ static inline unsigned char next_byte(struct json_reader *reader)
     if (reader->error)
         return 0;
     const char *at = reader->at;
-    while (at < reader->end && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r'))
+    while (at < reader->end && (unsigned char)*at <= ' ' &&
+           (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r'))
         at++;
     reader->at = at;
     return at < reader->end ? (unsigned char)*at : 0;
@@ -66,8 +67,8 @@ static bool count_value(struct json_reader *reader)
 
 /* ---- strings, numbers and literals ---- */
 
-/* Reads a string with the reader standing on its opening quote. */
-static bool scan_string(struct json_reader *reader, struct json_string *ret_string)
+/* Strings that hold more than plain ASCII, or an error. */
+static bool scan_hard_string(struct json_reader *reader, struct json_string *ret_string)
 {
     const char *at = reader->at;
     const char *error = json_scan_string(&at, reader->end, ret_string);
@@ -80,6 +81,19 @@ static bool scan_string(struct json_reader *reader, struct json_string *ret_stri
         return false;
     }
     reader->at = at;
+    return true;
+}
+
+/* Reads a string with the reader standing on its opening quote. */
+static inline bool scan_string(struct json_reader *reader, struct json_string *ret_string)
+{
+    const char *start = reader->at + 1;
+    const char *close = json_skip_plain(start, reader->end);
+    size_t size = (size_t)(close - start);
+    if (close == reader->end || *close != '"' || size > LIMIT_JSON_STRING)
+        return scan_hard_string(reader, ret_string);
+    *ret_string = (struct json_string){{start, size}, size};
+    reader->at = close + 1;
     return true;
 }
 

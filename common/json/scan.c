@@ -8,43 +8,6 @@
 
 const char json_unexpected_end[] = "the text ends too early";
 
-#define EVERY_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
-
-/* A set high bit in the lowest byte of `word` that is zero; bits above it may be wrong. */
-static inline uint64_t zero_bytes(uint64_t word)
-{
-    return (word - EVERY_BYTE(1)) & ~word & EVERY_BYTE(0x80);
-}
-
-static inline bool is_plain(unsigned char c)
-{
-    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
-}
-
-/* The first byte from `at` on that is a quote, a backslash, a control or above 0x7F; or `end`. */
-static inline const char *skip_plain(const char *at, const char *end)
-{
-    while (end - at >= 8) {
-        uint64_t word;
-        memcpy(&word, at, sizeof(word));
-        uint64_t found = zero_bytes(word ^ EVERY_BYTE('"')) | zero_bytes(word ^ EVERY_BYTE('\\')) |
-                         ((word - EVERY_BYTE(0x20)) & ~word & EVERY_BYTE(0x80)) |
-                         (word & EVERY_BYTE(0x80));
-        if (found == 0) {
-            at += 8;
-            continue;
-        }
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-        return at + (__builtin_ctzll(found) >> 3);
-#else
-        break;
-#endif
-    }
-    while (at < end && is_plain((unsigned char)*at))
-        at++;
-    return at;
-}
-
 static int hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
@@ -136,7 +99,7 @@ const char *json_scan_string(const char **at, const char *end, struct json_strin
 {
     const char *start = *at + 1;
     size_t saved = 0; /* bytes that decoding takes away */
-    const char *here = skip_plain(start, end);
+    const char *here = json_skip_plain(start, end);
     while (here < end && *here != '"') {
         size_t size = 0, decoded = 0;
         const char *error = scan_special(here, end, &size, &decoded);
@@ -145,7 +108,7 @@ const char *json_scan_string(const char **at, const char *end, struct json_strin
             return error;
         }
         saved += size - decoded;
-        here = skip_plain(here + size, end);
+        here = json_skip_plain(here + size, end);
     }
     if (here >= end) {
         *at = end;
