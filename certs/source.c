@@ -85,15 +85,14 @@ void cert_source_finish(struct cert_source *source, const struct error *err)
         delay_ns = rng_jitter(loop_rng(loop), delay_ns, 0.1);
     }
     warn_of_end(source);
-    if (source->again) {
-        source->again = false;
-        delay_ns = AGAIN_NS;
-    } else if (source->refreshed) {
-        loop_fn *refreshed = source->refreshed;
-        source->refreshed = NULL;
-        refreshed(source->refreshed_arg);
-    }
-    loop_timer_set(loop, &source->timer, delay_ns);
+    const bool again = source->again;
+    source->again = false;
+    loop_timer_set(loop, &source->timer, again ? AGAIN_NS : delay_ns);
+    if (again || !source->refreshed)
+        return;
+    loop_fn *refreshed = source->refreshed;
+    source->refreshed = NULL;
+    refreshed(source->refreshed_arg); /* may ask for the next refresh */
 }
 
 struct cert_source *cert_source_new(const struct cert_source_config *config, struct error *err)
