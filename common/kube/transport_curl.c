@@ -141,7 +141,7 @@ static void on_timeout(void *arg)
     }
     (void)snprintf(why, sizeof(why), "no answer within %g s",
                    (double)call->spec.timeout_ns / (double)NSEC_PER_SEC);
-    if (call->easy)
+    if (call->easy && call != call->lane->ping)
         lane_suspect(call->lane, call);
     call_fail(call, call_outcome(call), ERROR_RETRY, why);
 }

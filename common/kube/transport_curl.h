@@ -29,9 +29,9 @@
 /* A second connection is tried at most so often. */
 #define WIDEN_EVERY_NS NSEC_PER_SEC
 /* A connection with watches that is silent for so long is asked for a sign of life ... */
-#define PING_AFTER_NS (30 * NSEC_PER_SEC)
+#define PING_AFTER_NS (29 * NSEC_PER_SEC)
 /* ... and given up when none came. Checked every LIVENESS_EVERY_NS: noticed within 50 s. */
-#define DEAD_AFTER_NS (45 * NSEC_PER_SEC)
+#define DEAD_AFTER_NS (44 * NSEC_PER_SEC)
 #define LIVENESS_EVERY_NS (5 * NSEC_PER_SEC)
 /* A single watch without a byte (bookmarks come every minute) is given up alone. */
 #define STREAM_DEAD_AFTER_NS (75 * NSEC_PER_SEC)

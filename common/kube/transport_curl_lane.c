@@ -398,7 +398,7 @@ static struct kube_call *find_dead(struct lane *lane, bool *ret_ping, const char
             continue;
         int64_t silence = conn_silence(lane, call);
         if (silence >= DEAD_AFTER_NS) {
-            *ret_why = "the connection is dead: no sign of life for 45 s";
+            *ret_why = "the connection is dead: no sign of life, and GET /livez got no answer";
             return call;
         }
         if (now(lane) - call->last_byte_ns >= STREAM_DEAD_AFTER_NS) {

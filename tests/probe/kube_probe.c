@@ -7,7 +7,8 @@
  *     kube_probe --kubeconfig FILE watch PATH
  *
  * get asks COUNT times, --every so many milliseconds; create posts the body COUNT times, with each
- * "%d" replaced by the number, --inflight of them at once. One line for each answer:
+ * "%d" replaced by the number, --inflight of them at once, with a pause after one that could not be
+ * sent. One line for each answer:
  *
  *     <seconds> answered <status> <bytes> <error>       also not-sent, in-doubt
  *
@@ -24,6 +25,9 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <unistd.h>
+
+/* After a call that could not be sent. */
+#define PAUSE_NS (100 * NSEC_PER_MSEC)
 
 struct tally {
     enum kube_outcome outcome;
@@ -83,6 +87,8 @@ static void on_done(const struct kube_result *result, void *arg)
     probe->ended++;
     if (probe->ended == probe->count)
         loop_stop(probe->loop);
+    else if (probe->every_ns == 0 && result->outcome == KUBE_NOT_SENT)
+        loop_timer_set_earlier(probe->loop, &probe->timer, PAUSE_NS);
     else if (probe->every_ns == 0)
         start_more(probe);
 }
@@ -200,6 +206,10 @@ static void start_more(struct probe *probe)
 static void on_timer(void *arg)
 {
     struct probe *probe = arg;
+    if (probe->every_ns == 0) {
+        start_more(probe);
+        return;
+    }
     start_one(probe);
     if (probe->started < probe->count)
         loop_timer_set(probe->loop, &probe->timer, probe->every_ns);

@@ -190,8 +190,20 @@ class Pumice:
     def apply_manifests(self):
         """Applies crds.yaml, and install.yaml without the webhook configurations."""
         self.plane.kubectl("apply", "-f", self.crds)
-        self.plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+        self._wait_established()
         self._apply([o for o in self.install if o["kind"] not in WEBHOOK_KINDS])
+
+    def _wait_established(self):
+        """kubectl wait fails on a CRD whose status nobody has written yet: then again."""
+        for attempt in range(50):
+            try:
+                self.plane.kubectl("wait", "--for=condition=Established", "crd", "--all",
+                                   "--timeout=60s")
+                return
+            except RuntimeError as error:
+                if "accessor error" not in str(error) or attempt == 49:
+                    raise
+            time.sleep(0.2)
 
     def webhook_configurations(self):
         """The webhook configurations of install.yaml, by URL instead of by Service."""
