@@ -1,0 +1,118 @@
+/*
+ * Decoding of nodes. See node.h.
+ */
+#include "api/node.h"
+#include "base/alloc.h"
+#include "base/ensure.h"
+
+static bool keep_none(struct str key)
+{
+    (void)key;
+    return false;
+}
+
+static void spec_read(struct json_reader *reader, struct node *node)
+{
+    struct str key;
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (str_is(key, "unschedulable"))
+            node->unschedulable = json_bool(reader);
+        else if (str_is(key, "taints"))
+            taints_read(reader, &node->taints);
+        else
+            json_skip(reader);
+    }
+}
+
+static void status_read(struct json_reader *reader, struct node *node)
+{
+    struct str key;
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (str_is(key, "allocatable"))
+            resource_vector_read(reader, &node->allocatable);
+        else
+            json_skip(reader);
+    }
+}
+
+static void top_read(struct json_reader *reader, struct node *node)
+{
+    struct str key;
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (str_is(key, "metadata"))
+            kube_meta_read(reader, &node->meta, keep_none);
+        else if (str_is(key, "spec"))
+            spec_read(reader, node);
+        else if (str_is(key, "status"))
+            status_read(reader, node);
+        else
+            json_skip(reader);
+    }
+}
+
+struct node *node_decode(struct str raw, struct error *err)
+{
+    cleanup_arena struct arena arena = ARENA_INIT;
+    struct json_reader reader;
+    struct node *node = xnew(struct node);
+    node->refs = 1;
+    json_init(&reader, raw, &arena);
+    top_read(&reader, node);
+    if (json_end(&reader, err) < 0) {
+        error_prefix(err, "node %s", node->meta.name ? node->meta.name : "(unnamed)");
+        node_unref(node);
+        return NULL;
+    }
+    if (!node->meta.name || !node->meta.uid) {
+        node_unref(node);
+        error_set(err, ERROR_INVALID, "a node has no metadata.name or metadata.uid");
+        return NULL;
+    }
+    return node;
+}
+
+struct node *node_ref(struct node *node)
+{
+    node->refs++;
+    return node;
+}
+
+void node_unref(struct node *node)
+{
+    if (!node)
+        return;
+    ENSURE(node->refs > 0);
+    if (--node->refs)
+        return;
+    kube_meta_clear(&node->meta);
+    resource_vector_clear(&node->allocatable);
+    taints_clear(&node->taints);
+    free(node);
+}
+
+bool node_schedules_alike(const struct node *a, const struct node *b)
+{
+    return a->unschedulable == b->unschedulable && a->meta.uid == b->meta.uid &&
+           resource_vector_equal(&a->allocatable, &b->allocatable) &&
+           taints_equal(&a->taints, &b->taints) &&
+           kube_pairs_equal(&a->meta.labels, &b->meta.labels);
+}
+
+static void *store_decode(struct str raw, struct error *err)
+{
+    return node_decode(raw, err);
+}
+
+static void store_release(void *object)
+{
+    node_unref(object);
+}
+
+const struct store_type node_store_type = {
+    .kind = "Node", .decode = store_decode, .free = store_release};

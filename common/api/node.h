@@ -1,0 +1,33 @@
+/*
+ * struct node: core/v1 Node as the scheduler keeps it.
+ *
+ * Immutable once decoded and counted: the store holds one reference, the scheduler's cache another,
+ * so that a version stays readable while a cycle works on it. Loop thread only.
+ */
+#ifndef PUMICE_API_NODE_H
+#define PUMICE_API_NODE_H
+
+#include "api/resources.h"
+#include "api/selector.h"
+#include "kube/store.h"
+
+struct node {
+    struct kube_meta meta; /* annotations are not kept */
+    struct resource_vector allocatable;
+    struct taints taints;
+    bool unschedulable; /* cordoned */
+    uint32_t refs;
+};
+
+extern const struct store_type node_store_type;
+
+/* From raw JSON with one reference; NULL and `err` (ERROR_INVALID naming the node) when it cannot
+ * be read. */
+struct node *node_decode(struct str raw, struct error *err);
+struct node *node_ref(struct node *node);
+/* Drops one reference; NULL is fine. */
+void node_unref(struct node *node);
+/* True when nothing that scheduling looks at differs. */
+bool node_schedules_alike(const struct node *a, const struct node *b);
+
+#endif

@@ -1,0 +1,267 @@
+/*
+ * Decoding of pods for the scheduler. See pod.h.
+ */
+#include "api/pod.h"
+#include "api/names.h"
+#include "api/pod_class.h"
+#include "base/alloc.h"
+#include "base/ensure.h"
+#include "json/interned.h"
+
+/* A pod while it is read. */
+struct draft {
+    struct pod *pod;
+    struct pod_demand demand;
+    bool has_priority;
+};
+
+static bool keep_annotation(struct str key)
+{
+    return str_is(key, KEY_GROUP_NAME) || str_is(key, KEY_TASK_SPEC) ||
+           str_is(key, KEY_TASK_PRIORITY);
+}
+
+static void affinity_raw(struct json_reader *reader, struct draft *draft)
+{
+    draft->demand.affinity = json_raw(reader);
+    if (str_is(draft->demand.affinity, "null"))
+        draft->demand.affinity = STR_NULL;
+}
+
+/* True when the array that comes next holds anything. */
+static bool array_any(struct json_reader *reader)
+{
+    bool any = false;
+    if (!json_array(reader))
+        return false;
+    while (json_item(reader)) {
+        json_skip(reader);
+        any = true;
+    }
+    return any;
+}
+
+static bool demand_member(struct json_reader *reader, struct str key, struct draft *draft)
+{
+    if (str_is(key, "containers"))
+        pod_demand_containers(reader, &draft->demand);
+    else if (str_is(key, "initContainers"))
+        pod_demand_init_containers(reader, &draft->demand);
+    else if (str_is(key, "overhead"))
+        resource_set_read(reader, &draft->demand.overhead);
+    else if (str_is(key, "resources"))
+        pod_demand_whole(reader, &draft->demand);
+    else if (str_is(key, "nodeSelector"))
+        draft->demand.node_selector = json_raw(reader);
+    else if (str_is(key, "affinity"))
+        affinity_raw(reader, draft);
+    else if (str_is(key, "tolerations"))
+        draft->demand.tolerations = json_raw(reader);
+    else
+        return false;
+    return true;
+}
+
+static void priority_read(struct json_reader *reader, struct draft *draft)
+{
+    if (json_peek(reader) == JSON_NUMBER)
+        draft->has_priority = true;
+    draft->pod->priority = json_i32(reader);
+}
+
+static void spec_read(struct json_reader *reader, struct draft *draft)
+{
+    struct pod *pod = draft->pod;
+    struct str key;
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (str_is(key, "nodeName"))
+            json_interned(reader, &pod->node);
+        else if (str_is(key, "schedulerName"))
+            json_interned(reader, &pod->scheduler);
+        else if (str_is(key, "priority"))
+            priority_read(reader, draft);
+        else if (str_is(key, "schedulingGates"))
+            pod->gated = array_any(reader);
+        else if (!demand_member(reader, key, draft))
+            json_skip(reader);
+    }
+}
+
+static void condition_read(struct json_reader *reader, struct pod *pod)
+{
+    struct str key, type = STR_NULL, status = STR_NULL, reason = STR_NULL;
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (str_is(key, "type"))
+            type = json_str(reader);
+        else if (str_is(key, "status"))
+            status = json_str(reader);
+        else if (str_is(key, "reason"))
+            reason = json_str(reader);
+        else
+            json_skip(reader);
+    }
+    if (str_is(type, "PodScheduled"))
+        pod->unschedulable = str_is(status, "False") && str_is(reason, "Unschedulable");
+}
+
+static void conditions_read(struct json_reader *reader, struct pod *pod)
+{
+    if (!json_array(reader))
+        return;
+    while (json_item(reader))
+        condition_read(reader, pod);
+}
+
+static enum pod_phase phase_of(struct str text)
+{
+    for (int phase = 0; phase < POD_PHASE_COUNT; phase++)
+        if (str_is(text, pod_phase_name((enum pod_phase)phase)))
+            return (enum pod_phase)phase;
+    return str_empty(text) ? POD_PHASE_PENDING : POD_PHASE_UNKNOWN;
+}
+
+static void status_read(struct json_reader *reader, struct pod *pod)
+{
+    struct str key;
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (str_is(key, "phase"))
+            pod->phase = phase_of(json_str(reader));
+        else if (str_is(key, "conditions"))
+            conditions_read(reader, pod);
+        else
+            json_skip(reader);
+    }
+}
+
+static void top_read(struct json_reader *reader, struct draft *draft)
+{
+    struct str key;
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (str_is(key, "metadata"))
+            kube_meta_read(reader, &draft->pod->meta, keep_annotation);
+        else if (str_is(key, "spec"))
+            spec_read(reader, draft);
+        else if (str_is(key, "status"))
+            status_read(reader, draft->pod);
+        else
+            json_skip(reader);
+    }
+}
+
+static uint32_t ordinal_of(const char *name)
+{
+    struct str text = str_of(name);
+    size_t from = text.n;
+    int64_t number;
+    while (from && text.p[from - 1] >= '0' && text.p[from - 1] <= '9')
+        from--;
+    if (!str_to_i64(str_from(text, from), &number) || number >= UINT32_MAX)
+        return UINT32_MAX;
+    return (uint32_t)number;
+}
+
+static void set_text(const char **slot, const char *text)
+{
+    intern_put(*slot);
+    *slot = intern_get(str_of(text));
+}
+
+/* What the pod says about itself in annotations and labels; both are dropped then. */
+static void finish_names(struct draft *draft)
+{
+    struct pod *pod = draft->pod;
+    struct kube_meta *meta = &pod->meta;
+    int32_t task_priority;
+    const char *role = kube_pairs_get(&meta->annotations, KEY_TASK_SPEC);
+    const char *rank = kube_pairs_get(&meta->annotations, KEY_TASK_PRIORITY);
+    set_text(&pod->group, kube_pairs_get(&meta->annotations, KEY_GROUP_NAME));
+    set_text(&pod->role, role ? role : kube_pairs_get(&meta->labels, KEY_TASK_SPEC));
+    if (rank && str_to_i32(str_of(rank), &task_priority))
+        pod->priority = task_priority;
+    else if (!draft->has_priority)
+        pod->priority = 1;
+    if (!pod->node)
+        set_text(&pod->node, NULL);
+    if (!pod->scheduler)
+        set_text(&pod->scheduler, NULL);
+    pod->ordinal = ordinal_of(meta->name);
+    kube_pairs_clear(&meta->labels);
+    kube_pairs_clear(&meta->annotations);
+}
+
+static int finish(struct draft *draft, struct json_reader *reader, struct arena *arena,
+                  struct error *err)
+{
+    struct pod *pod = draft->pod;
+    if (json_end(reader, err) < 0)
+        return error_prefix(err, "pod %s/%s", pod->meta.ns ? pod->meta.ns : "",
+                            pod->meta.name ? pod->meta.name : "(unnamed)");
+    if (!pod->meta.name || !pod->meta.uid)
+        return error_set(err, ERROR_INVALID, "a pod has no metadata.name or metadata.uid");
+    finish_names(draft);
+    pod->cls = pod_class_get(&draft->demand, arena);
+    if (!pod->cls)
+        return error_set(err, ERROR_INVALID,
+                         "pod %s/%s: its nodeSelector, affinity or tolerations cannot be read",
+                         pod->meta.ns, pod->meta.name);
+    return 0;
+}
+
+struct pod *pod_decode(struct str raw, struct error *err)
+{
+    cleanup_arena struct arena arena = ARENA_INIT;
+    struct json_reader reader;
+    struct draft draft = {.pod = xnew(struct pod)};
+    draft.pod->refs = 1;
+    json_init(&reader, raw, &arena);
+    top_read(&reader, &draft);
+    int rc = finish(&draft, &reader, &arena, err);
+    pod_demand_clear(&draft.demand);
+    if (rc == 0)
+        return draft.pod;
+    pod_unref(draft.pod);
+    return NULL;
+}
+
+struct pod *pod_ref(struct pod *pod)
+{
+    pod->refs++;
+    return pod;
+}
+
+void pod_unref(struct pod *pod)
+{
+    if (!pod)
+        return;
+    ENSURE(pod->refs > 0);
+    if (--pod->refs)
+        return;
+    kube_meta_clear(&pod->meta);
+    pod_class_unref(pod->cls);
+    intern_put(pod->scheduler);
+    intern_put(pod->node);
+    intern_put(pod->group);
+    intern_put(pod->role);
+    free(pod);
+}
+
+static void *store_decode(struct str raw, struct error *err)
+{
+    return pod_decode(raw, err);
+}
+
+static void store_release(void *object)
+{
+    pod_unref(object);
+}
+
+const struct store_type pod_store_type = {
+    .kind = "Pod", .decode = store_decode, .free = store_release};

@@ -1,0 +1,61 @@
+/*
+ * struct pod: core/v1 Pod as the scheduler keeps it. (The controller's view is api/podstate.h.)
+ *
+ * Immutable once decoded and counted: the store holds one reference, the scheduler's cache another.
+ * Pods that ask for the same and may run in the same places share one struct pod_class, so that
+ * whether and how well they fit a node is worked out once for all of them. Loop thread only.
+ *
+ * Of affinity only required node affinity is read; pod affinity, spreading, host ports and volumes
+ * are not.
+ */
+#ifndef PUMICE_API_POD_H
+#define PUMICE_API_POD_H
+
+#include "api/podstate.h"
+#include "api/resources.h"
+#include "api/selector.h"
+
+/* What pods of one kind ask for. Shared by content, counted, immutable but for `scratch`. */
+struct pod_class {
+    uint64_t id;                 /* in order of first sight, never reused */
+    struct resource_set request; /* with one of RESOURCE_PODS */
+    struct kube_pairs node_selector;
+    struct node_selector affinity; /* required node affinity */
+    struct tolerations tolerations;
+    bool best_effort; /* asks for nothing but its place */
+    char *key;        /* owned; the content, for finding it again */
+    size_t key_size;
+    uint32_t refs;
+    void *scratch; /* the scheduler's own, NULL at first; the holder keeps a reference meanwhile */
+};
+
+struct pod {
+    struct kube_meta meta; /* labels and annotations are dropped after reading */
+    struct pod_class *cls; /* counted */
+    const char *scheduler; /* interned; spec.schedulerName */
+    const char *node;      /* interned; spec.nodeName, "" when unbound */
+    const char *group;     /* interned; name of its PodGroup, "" for none */
+    const char *role;      /* interned; its task in the job, "" for none */
+    int32_t priority;      /* its rank within the job: task-priority, else spec.priority, else 1 */
+    uint32_t ordinal;      /* number at the end of its name, UINT32_MAX without one */
+    enum pod_phase phase;
+    bool gated;         /* has scheduling gates */
+    bool unschedulable; /* its condition PodScheduled is False for the reason Unschedulable */
+    uint32_t refs;
+};
+
+extern const struct store_type pod_store_type;
+
+/* From raw JSON with one reference; NULL and `err` (ERROR_INVALID naming the pod) when it cannot
+ * be read. */
+struct pod *pod_decode(struct str raw, struct error *err);
+struct pod *pod_ref(struct pod *pod);
+/* Drops one reference; NULL is fine. */
+void pod_unref(struct pod *pod);
+
+struct pod_class *pod_class_ref(struct pod_class *cls);
+void pod_class_unref(struct pod_class *cls);
+/* Live classes, for tests and metrics. */
+size_t pod_class_count(void);
+
+#endif

@@ -1,0 +1,278 @@
+/*
+ * Resource names, sets and vectors. See resources.h.
+ *
+ * The registry is the only global state: it only grows, up to RESOURCE_NAMES_MAX names, and is
+ * used from the loop thread alone.
+ */
+#include "api/resources.h"
+#include "base/alloc.h"
+#include "base/ensure.h"
+#include "base/map.h"
+
+/* Sums of a gang: far above any cluster, far below overflow. */
+#define SUM_MAX (RESOURCE_VALUE_MAX * 4096)
+
+static struct {
+    struct map ids; /* name to number + 1 */
+    char *names[RESOURCE_NAMES_MAX];
+    char *insufficient[RESOURCE_NAMES_MAX];
+    uint32_t count;
+} registry;
+
+static uint32_t registry_add(struct str name, const char *insufficient)
+{
+    uint32_t id = registry.count++;
+    registry.names[id] = str_dup(name);
+    registry.insufficient[id] =
+        insufficient ? xstrdup(insufficient) : xasprintf("Insufficient %.*s", STR_ARG(name));
+    map_set(&registry.ids, name, (void *)(uintptr_t)(id + 1));
+    return id;
+}
+
+static void registry_start(void)
+{
+    if (registry.count)
+        return;
+    registry_add(STR("cpu"), NULL);
+    registry_add(STR("memory"), NULL);
+    registry_add(STR("ephemeral-storage"), NULL);
+    registry_add(STR("pods"), "node(s) pod number exceeded");
+    registry_add(STR("(others)"), "Insufficient extended resources");
+}
+
+uint32_t resource_id(struct str name)
+{
+    registry_start();
+    uintptr_t found = (uintptr_t)map_get(&registry.ids, name);
+    if (found)
+        return (uint32_t)(found - 1);
+    if (registry.count == RESOURCE_NAMES_MAX)
+        return RESOURCE_OTHER;
+    return registry_add(name, NULL);
+}
+
+uint32_t resource_id_count(void)
+{
+    registry_start();
+    return registry.count;
+}
+
+const char *resource_name(uint32_t id)
+{
+    registry_start();
+    ENSURE(id < registry.count);
+    return registry.names[id];
+}
+
+const char *resource_insufficient(uint32_t id)
+{
+    registry_start();
+    ENSURE(id < registry.count);
+    return registry.insufficient[id];
+}
+
+int64_t resource_amount_of(uint32_t id, struct quantity quantity)
+{
+    int64_t amount = id == RESOURCE_CPU ? quantity_milli(quantity) : quantity_value(quantity);
+    if (amount < 0)
+        return 0;
+    return amount > RESOURCE_VALUE_MAX ? RESOURCE_VALUE_MAX : amount;
+}
+
+/* Bytes in the largest binary unit that loses at most a tenth of a per cent. */
+static void print_bytes(struct buf *out, int64_t amount)
+{
+    static const char *const units[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi"};
+    size_t unit = 0;
+    while (unit + 1 < ARRAY_SIZE(units) && amount >= 1024 &&
+           (amount % 1024 == 0 || amount >= 1024 * 1024)) {
+        amount /= 1024;
+        unit++;
+    }
+    buf_add_i64(out, amount);
+    buf_add_cstr(out, units[unit]);
+}
+
+void resource_print(struct buf *out, uint32_t id, int64_t amount)
+{
+    if (id == RESOURCE_MEMORY || id == RESOURCE_EPHEMERAL_STORAGE) {
+        print_bytes(out, amount);
+    } else if (id == RESOURCE_CPU && amount % 1000 == 0) {
+        buf_add_i64(out, amount / 1000);
+    } else {
+        buf_add_i64(out, amount);
+        if (id == RESOURCE_CPU)
+            buf_add_char(out, 'm');
+    }
+}
+
+/* ---- sets ------------------------------------------------------------------------------------ */
+
+void resource_set_clear(struct resource_set *set)
+{
+    free(set->items);
+    *set = (struct resource_set){NULL, 0};
+}
+
+/* The position of `id`, or where it belongs. */
+static uint32_t set_position(const struct resource_set *set, uint32_t id)
+{
+    uint32_t at = 0;
+    while (at < set->n && set->items[at].id < id)
+        at++;
+    return at;
+}
+
+int64_t resource_set_get(const struct resource_set *set, uint32_t id)
+{
+    uint32_t at = set_position(set, id);
+    return at < set->n && set->items[at].id == id ? set->items[at].amount : 0;
+}
+
+static void set_insert(struct resource_set *set, uint32_t at, uint32_t id, int64_t amount)
+{
+    set->items = xreallocarray(set->items, set->n + 1, sizeof(*set->items));
+    memmove(&set->items[at + 1], &set->items[at], (set->n - at) * sizeof(*set->items));
+    set->items[at] = (struct resource_amount){id, amount};
+    set->n++;
+}
+
+static void set_remove(struct resource_set *set, uint32_t at)
+{
+    memmove(&set->items[at], &set->items[at + 1], (set->n - at - 1) * sizeof(*set->items));
+    set->n--;
+}
+
+void resource_set_put(struct resource_set *set, uint32_t id, int64_t amount)
+{
+    uint32_t at = set_position(set, id);
+    bool there = at < set->n && set->items[at].id == id;
+    if (there && amount)
+        set->items[at].amount = amount;
+    else if (there)
+        set_remove(set, at);
+    else if (amount)
+        set_insert(set, at, id, amount);
+}
+
+static int64_t sum(int64_t a, int64_t b)
+{
+    int64_t total;
+    if (__builtin_add_overflow(a, b, &total) || total > SUM_MAX)
+        return SUM_MAX;
+    return total;
+}
+
+static int64_t product(int64_t a, int64_t b)
+{
+    int64_t total;
+    if (__builtin_mul_overflow(a, b, &total) || total > SUM_MAX)
+        return SUM_MAX;
+    return total;
+}
+
+void resource_set_add(struct resource_set *set, const struct resource_set *other, int64_t times)
+{
+    for (uint32_t i = 0; i < other->n; i++) {
+        uint32_t id = other->items[i].id;
+        int64_t added = product(other->items[i].amount, times);
+        resource_set_put(set, id, sum(resource_set_get(set, id), added));
+    }
+}
+
+void resource_set_max(struct resource_set *set, const struct resource_set *other)
+{
+    for (uint32_t i = 0; i < other->n; i++)
+        if (other->items[i].amount > resource_set_get(set, other->items[i].id))
+            resource_set_put(set, other->items[i].id, other->items[i].amount);
+}
+
+struct resource_set resource_set_copy(const struct resource_set *set)
+{
+    struct resource_set copy = {NULL, 0};
+    if (!set->n)
+        return copy;
+    copy.items = xreallocarray(NULL, set->n, sizeof(*copy.items));
+    memcpy(copy.items, set->items, set->n * sizeof(*copy.items));
+    copy.n = set->n;
+    return copy;
+}
+
+/* Reads one quantity; raises an error in the reader when it is none. */
+static bool read_amount(struct json_reader *reader, uint32_t id, int64_t *ret_amount)
+{
+    struct str text = json_scalar(reader);
+    if (json_failed(reader))
+        return false;
+    struct quantity quantity;
+    struct error err = ERROR_INIT;
+    if (quantity_parse(text, &quantity, &err) < 0) {
+        json_fail(reader, "a resource amount is not a quantity");
+        return false;
+    }
+    *ret_amount = resource_amount_of(id, quantity);
+    return true;
+}
+
+void resource_set_read(struct json_reader *reader, struct resource_set *set)
+{
+    struct str key;
+    int64_t amount;
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        uint32_t id = resource_id(key);
+        if (read_amount(reader, id, &amount))
+            resource_set_put(set, id, amount);
+    }
+}
+
+/* ---- vectors --------------------------------------------------------------------------------- */
+
+void resource_vector_clear(struct resource_vector *vector)
+{
+    free(vector->v);
+    *vector = (struct resource_vector){NULL, 0};
+}
+
+int64_t *resource_vector_slot(struct resource_vector *vector, uint32_t id)
+{
+    if (id >= vector->n) {
+        uint32_t n = id < RESOURCE_FIXED_COUNT ? RESOURCE_FIXED_COUNT : id + 1;
+        vector->v = xreallocarray(vector->v, n, sizeof(*vector->v));
+        memset(vector->v + vector->n, 0, (n - vector->n) * sizeof(*vector->v));
+        vector->n = n;
+    }
+    return &vector->v[id];
+}
+
+void resource_vector_add(struct resource_vector *vector, const struct resource_set *set, int sign)
+{
+    for (uint32_t i = 0; i < set->n; i++) {
+        int64_t *slot = resource_vector_slot(vector, set->items[i].id);
+        uint64_t amount = (uint64_t)set->items[i].amount;
+        *slot = (int64_t)(sign > 0 ? (uint64_t)*slot + amount : (uint64_t)*slot - amount);
+    }
+}
+
+bool resource_vector_equal(const struct resource_vector *a, const struct resource_vector *b)
+{
+    uint32_t n = a->n > b->n ? a->n : b->n;
+    for (uint32_t id = 0; id < n; id++)
+        if (resource_vector_get(a, id) != resource_vector_get(b, id))
+            return false;
+    return true;
+}
+
+void resource_vector_read(struct json_reader *reader, struct resource_vector *vector)
+{
+    struct str key;
+    int64_t amount;
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        uint32_t id = resource_id(key);
+        if (read_amount(reader, id, &amount) && id != RESOURCE_OTHER)
+            *resource_vector_slot(vector, id) = amount;
+    }
+}

@@ -1,0 +1,98 @@
+/*
+ * Where a pod may run: node selectors, required node affinity, taints and tolerations, by
+ * Kubernetes' rules.
+ *
+ * Texts are interned. Everything is read from JSON once and matched many times. Loop thread only.
+ */
+#ifndef PUMICE_API_SELECTOR_H
+#define PUMICE_API_SELECTOR_H
+
+#include "kube/meta.h"
+
+/* ---- node affinity ----------------------------------------------------------------------------
+ */
+
+enum selector_op {
+    SELECTOR_IN,
+    SELECTOR_NOT_IN,
+    SELECTOR_EXISTS,
+    SELECTOR_DOES_NOT_EXIST,
+    SELECTOR_GT,
+    SELECTOR_LT,
+    SELECTOR_UNKNOWN /* an operator of the future: matches nothing */
+};
+
+struct selector_requirement {
+    const char *key;     /* interned */
+    const char **values; /* owned array of interned texts */
+    uint32_t value_count;
+    enum selector_op op;
+    bool field; /* a matchFields entry: `key` names a field (metadata.name), not a label */
+};
+
+struct selector_term {
+    struct selector_requirement *items; /* owned; all must match; none at all match nothing */
+    uint32_t n;
+};
+
+struct node_selector {
+    struct selector_term *terms; /* owned; one must match */
+    uint32_t n;
+    bool present; /* false: every node matches */
+};
+
+/* Reads a v1.NodeSelector value that comes next ({"nodeSelectorTerms": [...]}). null leaves the
+ * selector absent. `selector` must be zero. */
+void node_selector_read(struct json_reader *reader, struct node_selector *selector);
+void node_selector_clear(struct node_selector *selector);
+/* `node_name` is the node's metadata.name, `labels` its labels. */
+bool node_selector_matches(const struct node_selector *selector, const char *node_name,
+                           const struct kube_pairs *labels);
+/* True when `labels` holds every pair of `wanted` (a pod's nodeSelector). */
+bool node_labels_hold(const struct kube_pairs *labels, const struct kube_pairs *wanted);
+
+/* ---- taints -----------------------------------------------------------------------------------
+ */
+
+enum taint_effect {
+    TAINT_NO_SCHEDULE,
+    TAINT_PREFER_NO_SCHEDULE,
+    TAINT_NO_EXECUTE,
+    TAINT_OTHER /* an effect we do not know: it keeps nobody away */
+};
+
+struct taint {
+    const char *key, *value; /* interned */
+    enum taint_effect effect;
+};
+
+struct taints {
+    struct taint *items; /* owned, in the node's order */
+    uint32_t n;
+};
+
+struct toleration {
+    const char *key, *value; /* interned; key "" with `exists`: every taint */
+    enum taint_effect effect;
+    bool any_effect;
+    bool exists;  /* operator Exists: the value does not matter */
+    bool unknown; /* an operator of the future: tolerates nothing */
+};
+
+struct tolerations {
+    struct toleration *items; /* owned */
+    uint32_t n;
+};
+
+/* Read the array that comes next; the target must be zero. */
+void taints_read(struct json_reader *reader, struct taints *taints);
+void taints_clear(struct taints *taints);
+bool taints_equal(const struct taints *a, const struct taints *b);
+void tolerations_read(struct json_reader *reader, struct tolerations *tolerations);
+void tolerations_clear(struct tolerations *tolerations);
+bool toleration_covers(const struct toleration *toleration, const struct taint *taint);
+/* The first taint with effect NoSchedule or NoExecute that none covers, or NULL. */
+const struct taint *taints_untolerated(const struct taints *taints,
+                                       const struct tolerations *tolerations);
+
+#endif
