@@ -1,0 +1,31 @@
+/*
+ * The actions of a cycle: one file each under actions/, listed in actions/registry.c.
+ *
+ * An action is a state machine: the cycle calls `step` for small pieces of work until it is done,
+ * with pauses between slices in which the loop serves others. Nothing changes the cache meanwhile
+ * but the action itself. Loop thread only.
+ */
+#ifndef PUMICE_SCHEDULER_ACTION_H
+#define PUMICE_SCHEDULER_ACTION_H
+
+#include "base/str.h"
+#include <stdbool.h>
+
+struct scheduler;
+
+struct action_type {
+    const char *name;
+    /* Makes the state of one run; may be NULL as a result when there is nothing to do. */
+    void *(*begin)(struct scheduler *scheduler);
+    /* A little work; true when the action is done. */
+    bool (*step)(struct scheduler *scheduler, void *state);
+    /* Frees the state, be it done or abandoned in the middle (nothing stays half-placed). */
+    void (*end)(struct scheduler *scheduler, void *state);
+};
+
+/* The action of that name, or NULL. */
+const struct action_type *action_type_find(struct str name);
+/* All names, for messages: "enqueue, allocate, backfill". */
+const char *action_names(void);
+
+#endif

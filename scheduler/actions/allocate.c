@@ -1,0 +1,293 @@
+/*
+ * allocate: places jobs and binds them.
+ *
+ * A job below its minimum is placed whole in memory first: the minimums of its roles, then any pods
+ * up to the minimum of the job. If all found a node, all are bound; if not, everything is taken
+ * back, nothing stays reserved, and the next job is tried. A job at its minimum gets one more pod
+ * a turn. A gang that was cut off half-way (some of it bound, by us before a restart or with a
+ * bind that failed) goes before everything else.
+ */
+#include "scheduler/actions/actions.h"
+#include "scheduler/bind.h"
+#include "scheduler/fit.h"
+#include "scheduler/order.h"
+#include "scheduler/statement.h"
+#include "scheduler/why.h"
+
+enum stage { STAGE_PICK, STAGE_GANG, STAGE_SURPLUS, STAGE_BIND, STAGE_UNDO };
+
+struct allocate {
+    struct heap broken; /* gangs cut off half-way */
+    struct job_order order;
+    struct sched_job *job;
+    enum stage stage;
+    struct statement statement;
+    size_t bound;              /* of the statement */
+    uint64_t attempt;          /* number of this one */
+    struct task_group *failed; /* the group whose pod found no node first, or NULL */
+    uint32_t would;            /* pods placed when it did */
+    uint64_t signature;        /* of the reasons in `nodes` */
+    struct buf nodes;          /* why nodes did not fit; empty when the text is not due */
+};
+
+/* ---- which jobs ------------------------------------------------------------------------------ */
+
+/* When jobs do not queue (no enqueue action), they enter here. */
+static void enter_all(struct scheduler *scheduler)
+{
+    struct cache *cache = &scheduler->cache;
+    if (sched_config_has_action(scheduler->config, "enqueue"))
+        return;
+    list_each(link, &cache->admit)
+    {
+        struct sched_job *job = container_of(link, struct sched_job, admit);
+        if (why_queue(scheduler, job))
+            continue;
+        job->phase = JOB_INQUEUE;
+        cache_file_job(cache, job);
+        cache_dirty(cache, job);
+    }
+}
+
+/* After a failure only a gang whose sum fits again is worth the attempt. */
+static bool sum_fits(const struct cache *cache, const struct sched_job *job)
+{
+    struct resource_set needs = why_gang_needs(job);
+    bool fits = true;
+    for (uint32_t i = 0; i < needs.n && fits; i++)
+        fits = needs.items[i].amount <= resource_vector_get(&cache->free, needs.items[i].id);
+    resource_set_clear(&needs);
+    return fits;
+}
+
+static bool is_worth(struct scheduler *scheduler, struct sched_job *job)
+{
+    struct cache *cache = &scheduler->cache;
+    bool started = job_have(job) > 0;
+    if (job->failed_at == cache->room || !config_job_possible(scheduler->config, job))
+        return false;
+    if (!started && why_queue(scheduler, job))
+        return false;
+    bool failed_before =
+        job->tried && job->why.kind == WHY_NODES && !why_is_due(scheduler, job, WHY_NODES);
+    if (!failed_before || job->failed_at == UINT64_MAX ||
+        config_job_ready(scheduler->config, job) || sum_fits(cache, job))
+        return true;
+    job->failed_at = cache->room;
+    return false;
+}
+
+static bool broken_before(const struct heap_node *x, const struct heap_node *y, void *arg)
+{
+    return config_job_before(arg, const_container_of(x, struct sched_job, order),
+                             const_container_of(y, struct sched_job, order));
+}
+
+static struct allocate *allocate_new(struct scheduler *scheduler)
+{
+    struct allocate *allocate = xnew(struct allocate);
+    heap_init(&allocate->broken, broken_before, scheduler->config);
+    job_order_init(&allocate->order, scheduler->config);
+    buf_init(&allocate->nodes, 4 * WHY_TEXT_MAX);
+    return allocate;
+}
+
+static void *begin(struct scheduler *scheduler)
+{
+    struct cache *cache = &scheduler->cache;
+    struct allocate *allocate = NULL;
+    enter_all(scheduler);
+    list_each(link, &cache->place)
+    {
+        struct sched_job *job = container_of(link, struct sched_job, place);
+        cache->work++;
+        if (!is_worth(scheduler, job))
+            continue;
+        if (!allocate)
+            allocate = allocate_new(scheduler);
+        if (job_live(job) > 0 && !config_job_ready(scheduler->config, job))
+            heap_push(&allocate->broken, &job->order);
+        else
+            job_order_push(&allocate->order, job);
+    }
+    return allocate;
+}
+
+static bool pick(struct scheduler *scheduler, struct allocate *allocate)
+{
+    struct heap_node *broken = heap_pop(&allocate->broken);
+    allocate->job =
+        broken ? container_of(broken, struct sched_job, order) : job_order_pop(&allocate->order);
+    if (!allocate->job)
+        return false;
+    allocate->attempt = ++scheduler->cycle.attempts;
+    allocate->bound = 0;
+    allocate->failed = NULL;
+    buf_reset(&allocate->nodes);
+    bool ready = config_job_ready(scheduler->config, allocate->job);
+    allocate->stage = ready ? STAGE_SURPLUS : STAGE_GANG;
+    return true;
+}
+
+/* ---- placing --------------------------------------------------------------------------------- */
+
+static bool may_give(const struct allocate *allocate, const struct task_group *group)
+{
+    return group->pending.n && group->failed != allocate->attempt;
+}
+
+/* Remembers why the first pod that found no node did not, while the others are still placed. */
+static void note_failure(struct scheduler *scheduler, struct allocate *allocate,
+                         struct task_group *group, const struct fit_table *table)
+{
+    group->failed = allocate->attempt;
+    if (allocate->failed)
+        return;
+    allocate->failed = group;
+    allocate->would = (uint32_t)allocate->statement.placed.n;
+    if (!why_is_due(scheduler, allocate->job, WHY_NODES))
+        return;
+    allocate->signature = fit_explain(&scheduler->cache, table, &allocate->nodes);
+    scheduler->cache.work += scheduler->cache.nodes.n;
+}
+
+static bool place_one(struct scheduler *scheduler, struct allocate *allocate,
+                      struct task_group *group)
+{
+    struct cache *cache = &scheduler->cache;
+    struct fit_table *table = fit_table(cache, scheduler->config, group->cls);
+    struct sched_node *node = fit_best(cache, table);
+    if (!node) {
+        note_failure(scheduler, allocate, group, table);
+        return false;
+    }
+    struct heap_node *first = heap_peek(&group->pending);
+    statement_place(cache, &allocate->statement, container_of(first, struct sched_task, waiting),
+                    node);
+    return true;
+}
+
+/* Pods that ask for something come first; best-effort ones only make up the number. */
+static bool place_any(struct scheduler *scheduler, struct allocate *allocate, int role,
+                      bool best_effort)
+{
+    const struct sched_job *job = allocate->job;
+    for (size_t i = 0; i < job->groups.n; i++) {
+        struct task_group *group = job->groups.items[i];
+        bool fits_in =
+            (role < 0 || group->role == (uint32_t)role) && group->cls->best_effort == best_effort;
+        if (fits_in && may_give(allocate, group) && place_one(scheduler, allocate, group))
+            return true;
+    }
+    return false;
+}
+
+static bool place_gang_pod(struct scheduler *scheduler, struct allocate *allocate)
+{
+    const struct sched_job *job = allocate->job;
+    for (size_t r = 0; job->roles_enforced && r < job->roles.n; r++)
+        if ((int64_t)job->roles.items[r].have < job->roles.items[r].min)
+            return place_any(scheduler, allocate, (int)r, false) ||
+                   place_any(scheduler, allocate, (int)r, true);
+    return place_any(scheduler, allocate, -1, false) || place_any(scheduler, allocate, -1, true);
+}
+
+static void step_gang(struct scheduler *scheduler, struct allocate *allocate)
+{
+    struct sched_job *job = allocate->job;
+    if (config_job_ready(scheduler->config, job))
+        allocate->stage = STAGE_BIND;
+    else if (!place_gang_pod(scheduler, allocate))
+        allocate->stage = STAGE_UNDO;
+}
+
+/* ---- outcomes -------------------------------------------------------------------------------- */
+
+static void step_bind(struct scheduler *scheduler, struct allocate *allocate)
+{
+    struct sched_job *job = allocate->job;
+    struct statement *statement = &allocate->statement;
+    if (allocate->bound == 0)
+        window_flow_set_missing(&job->flow, job->flow.missing + (uint32_t)statement->placed.n);
+    if (allocate->bound < statement->placed.n) {
+        bind_start(scheduler, statement->placed.items[allocate->bound++]);
+        return;
+    }
+    statement->placed.n = 0;
+    job->tried = false;
+    why_clear(job);
+    job->failed_at = UINT64_MAX;
+    cache_dirty(&scheduler->cache, job);
+    cache_file_job(&scheduler->cache, job);
+    if (job->count[TASK_PENDING])
+        job_order_push(&allocate->order, job);
+    allocate->stage = STAGE_PICK;
+}
+
+static void step_undo(struct scheduler *scheduler, struct allocate *allocate)
+{
+    struct sched_job *job = allocate->job;
+    struct cache *cache = &scheduler->cache;
+    if (statement_undo(cache, &allocate->statement))
+        return;
+    allocate->stage = STAGE_PICK;
+    if (!job->tried && !list_empty(&cache->admit))
+        cache_room(cache); /* its claim on what is free has ended */
+    job->tried = true;
+    job->failed_at = cache->room;
+    if (allocate->failed && allocate->nodes.n)
+        why_gang(scheduler, job, allocate->failed, allocate->would, allocate->signature,
+                 buf_str(&allocate->nodes));
+}
+
+static void step_surplus(struct scheduler *scheduler, struct allocate *allocate)
+{
+    struct sched_job *job = allocate->job;
+    if (place_any(scheduler, allocate, -1, false)) {
+        allocate->stage = STAGE_BIND;
+        return;
+    }
+    allocate->stage = STAGE_PICK;
+    job->failed_at = scheduler->cache.room;
+    if (allocate->failed && allocate->nodes.n)
+        why_surplus(scheduler, job, allocate->failed, allocate->signature,
+                    buf_str(&allocate->nodes));
+}
+
+static bool step(struct scheduler *scheduler, void *state)
+{
+    struct allocate *allocate = state;
+    switch (allocate->stage) {
+    case STAGE_PICK:
+        return !pick(scheduler, allocate);
+    case STAGE_GANG:
+        step_gang(scheduler, allocate);
+        break;
+    case STAGE_SURPLUS:
+        step_surplus(scheduler, allocate);
+        break;
+    case STAGE_BIND:
+        step_bind(scheduler, allocate);
+        break;
+    case STAGE_UNDO:
+        step_undo(scheduler, allocate);
+        break;
+    }
+    return false;
+}
+
+static void end(struct scheduler *scheduler, void *state)
+{
+    struct allocate *allocate = state;
+    while (allocate->statement.placed.n > allocate->bound &&
+           statement_undo(&scheduler->cache, &allocate->statement))
+        ;
+    statement_clear(&allocate->statement);
+    heap_clear(&allocate->broken);
+    job_order_clear(&allocate->order);
+    buf_clear(&allocate->nodes);
+    free(allocate);
+}
+
+const struct action_type action_allocate = {
+    .name = "allocate", .begin = begin, .step = step, .end = end};

@@ -1,0 +1,84 @@
+/*
+ * backfill: pods that ask for no resources, of jobs at their minimum, wherever they may run.
+ */
+#include "scheduler/actions/actions.h"
+#include "scheduler/bind.h"
+#include "scheduler/fit.h"
+#include "scheduler/why.h"
+
+struct backfill {
+    VEC(struct sched_job *) jobs; /* borrowed */
+    size_t job, group;
+};
+
+static bool has_best_effort(const struct sched_job *job)
+{
+    for (size_t i = 0; i < job->groups.n; i++)
+        if (job->groups.items[i]->cls->best_effort && job->groups.items[i]->pending.n)
+            return true;
+    return false;
+}
+
+static void *begin(struct scheduler *scheduler)
+{
+    struct backfill *backfill = NULL;
+    list_each(link, &scheduler->cache.place)
+    {
+        struct sched_job *job = container_of(link, struct sched_job, place);
+        scheduler->cache.work++;
+        if (!has_best_effort(job) || !config_job_ready(scheduler->config, job))
+            continue;
+        if (!backfill)
+            backfill = xnew(struct backfill);
+        vec_push(&backfill->jobs, job);
+    }
+    return backfill;
+}
+
+static bool place_one(struct scheduler *scheduler, struct sched_job *job, struct task_group *group)
+{
+    struct cache *cache = &scheduler->cache;
+    const struct fit_table *table = fit_table(cache, scheduler->config, group->cls);
+    struct sched_node *node = fit_best(cache, table);
+    if (!node) {
+        cleanup_buf struct buf nodes = BUF_INIT(4 * WHY_TEXT_MAX);
+        if (why_is_due(scheduler, job, WHY_NODES)) {
+            uint64_t signature = fit_explain(cache, table, &nodes);
+            why_surplus(scheduler, job, group, signature, buf_str(&nodes));
+        }
+        return false;
+    }
+    struct sched_task *task = container_of(heap_peek(&group->pending), struct sched_task, waiting);
+    cache_set_task(cache, task, TASK_ALLOCATED, node);
+    bind_start(scheduler, task);
+    return true;
+}
+
+static bool step(struct scheduler *scheduler, void *state)
+{
+    struct backfill *backfill = state;
+    if (backfill->job == backfill->jobs.n)
+        return true;
+    struct sched_job *job = backfill->jobs.items[backfill->job];
+    if (backfill->group == job->groups.n) {
+        backfill->job++;
+        backfill->group = 0;
+        return false;
+    }
+    struct task_group *group = job->groups.items[backfill->group];
+    bool more = group->cls->best_effort && group->pending.n && place_one(scheduler, job, group);
+    if (!more)
+        backfill->group++;
+    return false;
+}
+
+static void end(struct scheduler *scheduler, void *state)
+{
+    struct backfill *backfill = state;
+    (void)scheduler;
+    vec_clear(&backfill->jobs);
+    free(backfill);
+}
+
+const struct action_type action_backfill = {
+    .name = "backfill", .begin = begin, .step = step, .end = end};

@@ -1,0 +1,24 @@
+/*
+ * All actions: one line each.
+ */
+#include "base/alloc.h"
+#include "scheduler/actions/actions.h"
+
+static const struct action_type *const types[] = {
+    &action_enqueue,
+    &action_allocate,
+    &action_backfill,
+};
+
+const struct action_type *action_type_find(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+        if (str_is(name, types[i]->name))
+            return types[i];
+    return NULL;
+}
+
+const char *action_names(void)
+{
+    return "enqueue, allocate, backfill";
+}

@@ -1,0 +1,181 @@
+/*
+ * Handlers of the stores, and what their changes do to the cache. See apply.h.
+ *
+ * Pods and nodes travel as counted references; of the other kinds only the name is kept, and the
+ * store's present version is applied, so a change may be applied twice without harm.
+ */
+#include "scheduler/apply.h"
+#include "base/intern.h"
+#include "scheduler/bind.h"
+#include "scheduler/queues.h"
+
+/* ---- handlers -------------------------------------------------------------------------------- */
+
+static void node_changed(void *arg, void *old_object, void *new_object)
+{
+    struct node *node = new_object;
+    const struct node *named = new_object ? new_object : old_object;
+    scheduler_change(arg, (struct change){.kind = CHANGE_NODE,
+                                          .object = node ? node_ref(node) : NULL,
+                                          .key = intern_ref(named->meta.name)});
+}
+
+static void pod_changed(void *arg, void *old_object, void *new_object)
+{
+    struct pod *pod = new_object;
+    const struct pod *named = new_object ? new_object : old_object;
+    scheduler_change(arg, (struct change){.kind = CHANGE_POD,
+                                          .object = pod ? pod_ref(pod) : NULL,
+                                          .key = intern_ref(named->meta.uid)});
+}
+
+static void named_changed(struct scheduler *scheduler, enum change_kind kind,
+                          const struct kube_meta *meta)
+{
+    scheduler_change(
+        scheduler,
+        (struct change){.kind = kind, .ns = intern_ref(meta->ns), .key = intern_ref(meta->name)});
+}
+
+static void podgroup_changed(void *arg, void *old_object, void *new_object)
+{
+    named_changed(arg, CHANGE_PODGROUP, new_object ? new_object : old_object);
+}
+
+static void queue_changed(void *arg, void *old_object, void *new_object)
+{
+    named_changed(arg, CHANGE_QUEUE, new_object ? new_object : old_object);
+}
+
+static void priorityclass_changed(void *arg, void *old_object, void *new_object)
+{
+    named_changed(arg, CHANGE_PRIORITIES, new_object ? new_object : old_object);
+}
+
+static void store_synced_now(void *arg)
+{
+    struct scheduler *scheduler = arg;
+    loop_defer(scheduler->params.loop, &scheduler->synced);
+}
+
+static bool all_synced(const struct scheduler *scheduler)
+{
+    const struct scheduler_params *params = &scheduler->params;
+    return store_synced(params->pods) && store_synced(params->nodes) &&
+           store_synced(params->podgroups) && store_synced(params->queues) &&
+           store_synced(params->priorityclasses);
+}
+
+static void check_ready(void *arg)
+{
+    struct scheduler *scheduler = arg;
+    if (scheduler->ready || !all_synced(scheduler))
+        return;
+    scheduler->ready = true;
+    cache_priorities_changed(&scheduler->cache);
+    queues_check(scheduler);
+    scheduler_wake(scheduler);
+}
+
+void apply_init(struct scheduler *scheduler)
+{
+    const struct scheduler_params *params = &scheduler->params;
+    const struct {
+        struct store *store;
+        void (*changed)(void *arg, void *old_object, void *new_object);
+    } sources[] = {{params->priorityclasses, priorityclass_changed},
+                   {params->queues, queue_changed},
+                   {params->nodes, node_changed},
+                   {params->podgroups, podgroup_changed},
+                   {params->pods, pod_changed}};
+    loop_deferred_init(&scheduler->synced, check_ready, scheduler);
+    for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
+        scheduler->handlers[i] = (struct store_handler){
+            .changed = sources[i].changed, .synced = store_synced_now, .arg = scheduler};
+        store_subscribe(sources[i].store, &scheduler->handlers[i]);
+    }
+}
+
+void apply_clear(struct scheduler *scheduler)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(scheduler->handlers); i++)
+        list_remove(&scheduler->handlers[i].link);
+    loop_deferred_cancel(&scheduler->synced);
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+static bool apply_podgroup(struct scheduler *scheduler, const struct change *change)
+{
+    const struct podgroup *podgroup =
+        store_get(scheduler->params.podgroups, str_of(change->ns), str_of(change->key));
+    return cache_set_podgroup(&scheduler->cache, change->ns, change->key, podgroup);
+}
+
+static bool apply_queue(struct scheduler *scheduler, const struct change *change)
+{
+    const struct queue *queue = store_get(scheduler->params.queues, STR_NULL, str_of(change->key));
+    bool changed = cache_set_queue(&scheduler->cache, change->key, queue);
+    if (!queue)
+        queues_check(scheduler);
+    return changed;
+}
+
+/* Tasks whose back-off is over may be placed again. */
+static bool apply_job(struct scheduler *scheduler, const struct change *change)
+{
+    struct cache *cache = &scheduler->cache;
+    struct sched_job *job = cache_job(cache, change->ns, change->key);
+    int64_t now = loop_now(scheduler->params.loop);
+    if (!job)
+        return false;
+    if (job->count[TASK_HELD])
+        list_each(link, &job->tasks)
+        {
+            struct sched_task *task = container_of(link, struct sched_task, link);
+            if (task->status != TASK_HELD || task->held_until_ns > now)
+                continue;
+            cache_set_task(cache, task, TASK_PENDING, NULL);
+            job->failed_at = UINT64_MAX;
+        }
+    cache_dirty(cache, job);
+    return true;
+}
+
+static bool apply_kind(struct scheduler *scheduler, const struct change *change)
+{
+    switch (change->kind) {
+    case CHANGE_NODE:
+        return cache_set_node(&scheduler->cache, change->key, change->object);
+    case CHANGE_POD:
+        return cache_set_pod(&scheduler->cache, change->key, change->object);
+    case CHANGE_PODGROUP:
+        return apply_podgroup(scheduler, change);
+    case CHANGE_QUEUE:
+        return apply_queue(scheduler, change);
+    case CHANGE_PRIORITIES:
+        if (scheduler->ready)
+            cache_priorities_changed(&scheduler->cache);
+        return scheduler->ready;
+    case CHANGE_JOB:
+        return apply_job(scheduler, change);
+    case CHANGE_BOUND:
+    case CHANGE_UNBOUND:
+    case CHANGE_BIND_FAILED:
+        return bind_settle(scheduler, change);
+    }
+    return false;
+}
+
+void apply_change(struct scheduler *scheduler, struct change *change)
+{
+    bool matters = apply_kind(scheduler, change);
+    if (change->kind == CHANGE_NODE)
+        node_unref(change->object);
+    else if (change->kind == CHANGE_POD)
+        pod_unref(change->object);
+    intern_put(change->ns);
+    intern_put(change->key);
+    if (matters)
+        scheduler_wake(scheduler);
+}

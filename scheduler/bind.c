@@ -1,0 +1,269 @@
+/*
+ * Binds. See bind.h.
+ *
+ * A bind call lives from bind_start until its fate is known. It holds a reference to the pod and
+ * keeps the job's record alive (job->binds); the task is looked up again by UID each time, since it
+ * may be gone.
+ */
+#include "scheduler/bind.h"
+#include "base/intern.h"
+#include "base/log.h"
+#include "loop/backoff.h"
+#include "scheduler/metrics.h"
+#include "json/writer.h"
+
+#define RETRY_FIRST (500 * NSEC_PER_MSEC)
+#define RETRY_MOST (60 * NSEC_PER_SEC)
+#define READ_TIMEOUT (10 * NSEC_PER_SEC)
+#define READ_FIRST (200 * NSEC_PER_MSEC)
+#define READ_MOST (10 * NSEC_PER_SEC)
+
+struct bind_call {
+    struct list link; /* in scheduler->binds */
+    struct scheduler *scheduler;
+    struct pod *pod;                /* counted */
+    const char *node;               /* interned */
+    struct sched_job *job;          /* kept by its `binds` */
+    struct window_request *request; /* the POST, or NULL */
+    struct kube_call *read;         /* the GET, or NULL */
+    struct loop_timer timer;        /* the next GET */
+    struct backoff backoff;         /* of GETs */
+};
+
+static void read_pod(void *arg);
+
+static struct sched_task *task_of(const struct bind_call *call)
+{
+    struct sched_task *task = cache_task(&call->scheduler->cache, call->pod->meta.uid);
+    bool ours = task && task->status == TASK_BINDING && task->node &&
+                strcmp(task->node->name, call->node) == 0;
+    return ours ? task : NULL;
+}
+
+static void release(struct bind_call *call)
+{
+    list_remove(&call->link);
+    loop_timer_cancel(call->scheduler->params.loop, &call->timer);
+    call->job->binds--;
+    cache_dirty(&call->scheduler->cache, call->job);
+    pod_unref(call->pod);
+    intern_put(call->node);
+    free(call);
+}
+
+/* The fate is known: tells the cache, and frees the call. */
+static void settle(struct bind_call *call, enum change_kind outcome)
+{
+    struct scheduler *scheduler = call->scheduler;
+    struct change change = {
+        .kind = outcome, .ns = intern_ref(call->node), .key = intern_ref(call->pod->meta.uid)};
+    if (call->job->flow.missing)
+        window_flow_set_missing(&call->job->flow, call->job->flow.missing - 1);
+    metrics_bind(scheduler, outcome == CHANGE_BOUND);
+    release(call);
+    scheduler_change(scheduler, change);
+    scheduler_check_stopped(scheduler);
+}
+
+/* ---- reading the pod ------------------------------------------------------------------------- */
+
+static void pod_path(struct buf *path, const struct pod *pod, const char *suffix)
+{
+    buf_printf(path, "/api/v1/namespaces/%s/pods/%s%s", pod->meta.ns, pod->meta.name, suffix);
+}
+
+/* What the pod, read after the bind, says about it. */
+static enum change_kind fate(const struct bind_call *call, const struct pod *now)
+{
+    if (now->meta.uid != call->pod->meta.uid)
+        return CHANGE_UNBOUND; /* another pod of that name: ours is gone */
+    if (strcmp(now->node, call->node) == 0)
+        return CHANGE_BOUND;
+    return now->node[0] == '\0' && !now->meta.deleted_ns ? CHANGE_BIND_FAILED : CHANGE_UNBOUND;
+}
+
+static void read_later(struct bind_call *call)
+{
+    struct loop *loop = call->scheduler->params.loop;
+    loop_timer_set(loop, &call->timer, backoff_next(&call->backoff, loop_rng(loop)));
+}
+
+static void read_done(const struct kube_result *result, void *arg)
+{
+    struct bind_call *call = arg;
+    struct scheduler *scheduler = call->scheduler;
+    struct error err = ERROR_INIT;
+    call->read = NULL;
+    if (result->outcome == KUBE_ANSWERED && result->status == 404) {
+        const struct kube_meta *meta = &call->pod->meta;
+        cleanup_free char *ns = xstrdup(meta->ns), *name = xstrdup(meta->name);
+        cleanup_free char *uid = xstrdup(meta->uid);
+        settle(call, CHANGE_UNBOUND);
+        store_forget(scheduler->params.pods, str_of(ns), str_of(name), str_of(uid));
+        return;
+    }
+    struct pod *pod = result->outcome == KUBE_ANSWERED && result->status == 200
+                          ? pod_decode(result->body, &err)
+                          : NULL;
+    if (!pod) {
+        read_later(call);
+        return;
+    }
+    settle(call, fate(call, pod));
+    pod_unref(pod);
+    store_apply(scheduler->params.pods, result->body);
+}
+
+static void read_pod(void *arg)
+{
+    struct bind_call *call = arg;
+    cleanup_buf struct buf path = BUF_INIT(4096);
+    if (!task_of(call)) {
+        settle(call, CHANGE_UNBOUND); /* the watch has told meanwhile */
+        return;
+    }
+    pod_path(&path, call->pod, "");
+    call->read = kube_start(call->scheduler->params.transport,
+                            &(struct kube_call_spec){.method = KUBE_GET,
+                                                     .path = buf_str(&path),
+                                                     .timeout_ns = READ_TIMEOUT,
+                                                     .on_done = read_done,
+                                                     .arg = call});
+}
+
+/* ---- the bind -------------------------------------------------------------------------------- */
+
+static bool bind_render(struct buf *path, struct buf *body, void *arg)
+{
+    const struct bind_call *call = arg;
+    const struct kube_meta *meta = &call->pod->meta;
+    struct json_writer writer = json_writer(body);
+    if (!task_of(call))
+        return false;
+    pod_path(path, call->pod, "/binding");
+    json_w_object(&writer);
+    json_w_member_str(&writer, "apiVersion", STR("v1"));
+    json_w_member_str(&writer, "kind", STR("Binding"));
+    json_w_member_object(&writer, "metadata");
+    json_w_member_str(&writer, "name", str_of(meta->name));
+    json_w_member_str(&writer, "namespace", str_of(meta->ns));
+    json_w_member_str(&writer, "uid", str_of(meta->uid));
+    json_w_end_object(&writer);
+    json_w_member_object(&writer, "target");
+    json_w_member_str(&writer, "apiVersion", STR("v1"));
+    json_w_member_str(&writer, "kind", STR("Node"));
+    json_w_member_str(&writer, "name", str_of(call->node));
+    json_w_end_object(&writer);
+    json_w_end_object(&writer);
+    return true;
+}
+
+static void say_bound(const struct bind_call *call)
+{
+    const struct kube_meta *meta = &call->pod->meta;
+    struct event_ref ref = {"v1", "Pod", meta->ns, meta->name, meta->uid, 0};
+    if (call->scheduler->params.events)
+        event_record(call->scheduler->params.events, &ref, EVENT_NORMAL, "Scheduled",
+                     "Successfully assigned %s/%s to %s", meta->ns, meta->name, call->node);
+}
+
+static void say_failed(const struct bind_call *call, const struct kube_result *result)
+{
+    const struct kube_meta *meta = &call->pod->meta;
+    struct event_ref ref = {"v1", "Pod", meta->ns, meta->name, meta->uid, 0};
+    log_warn("a bind failed pod=%s/%s node=%s status=%d error=\"%s\"", meta->ns, meta->name,
+             call->node, result->status, result->error.text);
+    if (call->scheduler->params.events)
+        event_record(call->scheduler->params.events, &ref, EVENT_WARNING, "FailedScheduling",
+                     "failed to bind to node %s: %s", call->node, result->error.text);
+}
+
+static void bind_done(const struct kube_result *result, void *arg)
+{
+    struct bind_call *call = arg;
+    call->request = NULL;
+    if (result->outcome == KUBE_NOT_SENT) {
+        settle(call, CHANGE_UNBOUND);
+        return;
+    }
+    if (result->outcome == KUBE_ANSWERED && result->status >= 200 && result->status < 300) {
+        say_bound(call);
+        settle(call, CHANGE_BOUND);
+        return;
+    }
+    say_failed(call, result);
+    bool refused = result->outcome == KUBE_ANSWERED && result->status >= 400 &&
+                   result->status < 500 && result->status != 404 && result->status != 409;
+    if (refused)
+        settle(call, CHANGE_BIND_FAILED);
+    else
+        read_pod(call); /* 404, 409: somebody else was faster; the rest: in doubt */
+}
+
+void bind_start(struct scheduler *scheduler, struct sched_task *task)
+{
+    struct bind_call *call = xnew(struct bind_call);
+    call->scheduler = scheduler;
+    call->pod = pod_ref(task->pod);
+    call->node = intern_ref(task->node->name);
+    call->job = task->job;
+    call->job->binds++;
+    loop_timer_init(&call->timer, read_pod, call);
+    backoff_init(&call->backoff, READ_FIRST, READ_MOST);
+    list_append(&scheduler->binds, &call->link);
+    cache_set_task(&scheduler->cache, task, TASK_BINDING, task->node);
+    call->request =
+        window_submit(scheduler->params.window, &(struct window_spec){.cls = WINDOW_BIND,
+                                                                      .flow = &task->job->flow,
+                                                                      .method = KUBE_POST,
+                                                                      .content = KUBE_JSON,
+                                                                      .render = bind_render,
+                                                                      .done = bind_done,
+                                                                      .arg = call});
+}
+
+/* ---- outcomes -------------------------------------------------------------------------------- */
+
+static int64_t retry_delay(unsigned failures)
+{
+    int64_t delay = RETRY_FIRST;
+    while (failures-- > 1 && delay < RETRY_MOST)
+        delay *= 2;
+    return delay < RETRY_MOST ? delay : RETRY_MOST;
+}
+
+bool bind_settle(struct scheduler *scheduler, const struct change *change)
+{
+    struct cache *cache = &scheduler->cache;
+    struct sched_task *task = cache_task(cache, change->key);
+    bool binding = task && task->status == TASK_BINDING && task->node &&
+                   strcmp(task->node->name, change->ns) == 0;
+    if (!binding)
+        return true; /* the watch was faster; the job may be looked at all the same */
+    if (change->kind == CHANGE_BOUND) {
+        task->bind_failures = 0;
+        cache_set_task(cache, task, TASK_BOUND, task->node);
+    } else if (change->kind == CHANGE_UNBOUND) {
+        cache_set_task(cache, task, TASK_PENDING, NULL);
+    } else {
+        if (task->bind_failures < UINT16_MAX)
+            task->bind_failures++;
+        int64_t delay = retry_delay(task->bind_failures);
+        delay = rng_jitter(loop_rng(scheduler->params.loop), delay, 0.2);
+        cache_hold_task(cache, task, loop_now(scheduler->params.loop) + delay);
+    }
+    return true;
+}
+
+void bind_clear(struct scheduler *scheduler)
+{
+    list_each(link, &scheduler->binds)
+    {
+        struct bind_call *call = container_of(link, struct bind_call, link);
+        if (call->request)
+            window_cancel(scheduler->params.window, call->request);
+        if (call->read)
+            kube_cancel(scheduler->params.transport, call->read);
+        release(call);
+    }
+}

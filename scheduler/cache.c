@@ -1,0 +1,235 @@
+/*
+ * The cache's nodes and queues, and its beginning and end. See cache.h; jobs and pods are in
+ * cache_jobs.c.
+ */
+#include "base/ensure.h"
+#include "base/intern.h"
+#include "scheduler/cache_private.h"
+#include "scheduler/fit.h"
+
+#define LOG_MIN 1024
+
+void cache_init(struct cache *cache, struct loop *loop, struct window *window)
+{
+    *cache = (struct cache){.loop = loop, .window = window, .room = 1};
+    list_init(&cache->admit);
+    list_init(&cache->place);
+    list_init(&cache->dirty);
+    list_init(&cache->tables);
+    cache->log_cap = LOG_MIN;
+    cache->log = xcalloc(cache->log_cap, sizeof(*cache->log));
+}
+
+static void free_node(struct sched_node *node)
+{
+    node_unref(node->object);
+    resource_vector_clear(&node->used);
+    intern_put(node->name);
+    free(node);
+}
+
+static void free_queue(void *value)
+{
+    struct sched_queue *queue = value;
+    heap_clear(&queue->waiting);
+    intern_put(queue->name);
+    intern_put(queue->uid);
+    free(queue);
+}
+
+static void free_task(void *value)
+{
+    struct sched_task *task = value;
+    pod_unref(task->pod);
+    free(task);
+}
+
+void cache_clear(struct cache *cache)
+{
+    void *value;
+    fit_clear(cache);
+    for (size_t i = 0; map_next(&cache->jobs_by_key, &i, NULL, &value);)
+        cache_job_free(cache, value);
+    map_clear(&cache->jobs_by_key);
+    map_clear_with(&cache->tasks_by_uid, free_task);
+    for (size_t i = 0; i < cache->nodes.n; i++)
+        if (cache->nodes.items[i])
+            free_node(cache->nodes.items[i]);
+    map_clear(&cache->nodes_by_name);
+    vec_clear(&cache->nodes);
+    vec_clear(&cache->free_indices);
+    map_clear_with(&cache->queues_by_name, free_queue);
+    resource_vector_clear(&cache->allocatable);
+    resource_vector_clear(&cache->used);
+    resource_vector_clear(&cache->free);
+    free(cache->log);
+    cache->log = NULL;
+}
+
+void cache_room(struct cache *cache)
+{
+    cache->room++;
+}
+
+/* ---- the log of changed nodes ---------------------------------------------------------------- */
+
+static void log_grow(struct cache *cache)
+{
+    cache->log_cap *= 2;
+    cache->log = xreallocarray(cache->log, cache->log_cap, sizeof(*cache->log));
+    cache->log_base = cache->log_head; /* places have moved: every table starts afresh */
+}
+
+static void log_node(struct cache *cache, const struct sched_node *node)
+{
+    if (cache->log_cap < 2 * cache->nodes.n)
+        log_grow(cache);
+    cache->log[cache->log_head & (cache->log_cap - 1)] = node->index;
+    cache->log_head++;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+static int64_t clipped(int64_t amount)
+{
+    return amount > 0 ? amount : 0;
+}
+
+static int64_t free_of(const struct sched_node *node, uint32_t id)
+{
+    return clipped(resource_vector_get(&node->object->allocatable, id) -
+                   resource_vector_get(&node->used, id));
+}
+
+/* Adds a known node to the sums over the cluster, or takes it out. */
+static void sum_node(struct cache *cache, const struct sched_node *node, int sign)
+{
+    uint32_t n =
+        node->object->allocatable.n > node->used.n ? node->object->allocatable.n : node->used.n;
+    for (uint32_t id = 0; id < n; id++) {
+        int64_t allocatable = resource_vector_get(&node->object->allocatable, id);
+        *resource_vector_slot(&cache->allocatable, id) += sign * allocatable;
+        *resource_vector_slot(&cache->used, id) += sign * resource_vector_get(&node->used, id);
+        *resource_vector_slot(&cache->free, id) += sign * free_of(node, id);
+    }
+}
+
+void cache_charge(struct cache *cache, struct sched_node *node, const struct pod_class *cls,
+                  int sign)
+{
+    const struct resource_set *request = &cls->request;
+    for (uint32_t i = 0; node->object && i < request->n; i++)
+        *resource_vector_slot(&cache->free, request->items[i].id) -=
+            free_of(node, request->items[i].id);
+    resource_vector_add(&node->used, request, sign);
+    if (node->object)
+        resource_vector_add(&cache->used, request, sign);
+    for (uint32_t i = 0; node->object && i < request->n; i++)
+        *resource_vector_slot(&cache->free, request->items[i].id) +=
+            free_of(node, request->items[i].id);
+    node->tasks += (uint32_t)sign;
+    log_node(cache, node);
+    if (sign < 0 && !cache->stating)
+        cache_room(cache);
+}
+
+struct sched_node *cache_node_get(struct cache *cache, const char *name)
+{
+    struct sched_node *node = cache_node(cache, name);
+    if (node)
+        return node;
+    node = xnew(struct sched_node);
+    node->name = intern_get(str_of(name));
+    if (cache->free_indices.n) {
+        node->index = cache->free_indices.items[--cache->free_indices.n];
+        cache->nodes.items[node->index] = node;
+    } else {
+        node->index = (uint32_t)cache->nodes.n;
+        vec_push(&cache->nodes, node);
+    }
+    map_set(&cache->nodes_by_name, str_of(name), node);
+    return node;
+}
+
+void cache_node_drop(struct cache *cache, struct sched_node *node)
+{
+    if (node->object || node->tasks)
+        return;
+    log_node(cache, node);
+    cache->nodes.items[node->index] = NULL;
+    vec_push(&cache->free_indices, node->index);
+    map_del(&cache->nodes_by_name, str_of(node->name));
+    free_node(node);
+}
+
+struct sched_node *cache_node(const struct cache *cache, const char *name)
+{
+    return map_get(&cache->nodes_by_name, str_of(name));
+}
+
+bool cache_set_node(struct cache *cache, const char *name, struct node *object)
+{
+    if (object && cache->keep_node && !cache->keep_node(object, cache->keep_arg))
+        object = NULL;
+    struct sched_node *node = object ? cache_node_get(cache, name) : cache_node(cache, name);
+    if (!node || (!object && !node->object))
+        return false;
+    bool alike = object && node->object && node_schedules_alike(object, node->object);
+    if (node->object)
+        sum_node(cache, node, -1);
+    cache->known_nodes += (size_t)(object != NULL) - (size_t)(node->object != NULL);
+    node_unref(node->object);
+    node->object = object ? node_ref(object) : NULL;
+    if (node->object)
+        sum_node(cache, node, 1);
+    if (alike)
+        return false;
+    node->version = ++cache->versions;
+    log_node(cache, node);
+    cache_room(cache);
+    cache_node_drop(cache, node);
+    return true;
+}
+
+/* ---- queues ---------------------------------------------------------------------------------- */
+
+struct sched_queue *cache_queue(const struct cache *cache, const char *name)
+{
+    return map_get(&cache->queues_by_name, str_of(name));
+}
+
+struct sched_queue *cache_queue_get(struct cache *cache, const char *name)
+{
+    struct sched_queue *queue = cache_queue(cache, name);
+    if (queue)
+        return queue;
+    queue = xnew(struct sched_queue);
+    queue->name = intern_get(str_of(name));
+    map_set(&cache->queues_by_name, str_of(name), queue);
+    return queue;
+}
+
+bool cache_set_queue(struct cache *cache, const char *name, const struct queue *object)
+{
+    struct sched_queue *queue = object ? cache_queue_get(cache, name) : cache_queue(cache, name);
+    if (!queue)
+        return false;
+    const char *uid = object ? object->meta.uid : NULL;
+    bool open = object && queue_is_open(object);
+    bool changed =
+        queue->uid != uid || queue->open != open || (object && queue->priority != object->priority);
+    intern_ref(uid);
+    intern_put(queue->uid);
+    queue->uid = uid;
+    queue->open = open;
+    queue->created_ns = object ? object->meta.created_ns : 0;
+    queue->weight = object ? object->weight : 1;
+    queue->priority = object ? object->priority : 0;
+    if (changed)
+        cache_room(cache);
+    if (!object && !queue->jobs) {
+        map_del(&cache->queues_by_name, str_of(name));
+        free_queue(queue);
+    }
+    return changed;
+}

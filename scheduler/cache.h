@@ -1,0 +1,270 @@
+/*
+ * The scheduler's cache: nodes with what is used of them, jobs (PodGroups with their pods), queues.
+ *
+ * Kept incrementally and keyed by UID; it holds references to the pods and nodes it works on, so
+ * that stores may move on while a cycle runs. A pod is charged to its node from the moment we
+ * decide to bind it (or see it bound) until it has finished or is gone, whatever its scheduler; a
+ * node that is not known yet keeps the charge for when it appears. Loop thread only.
+ */
+#ifndef PUMICE_SCHEDULER_CACHE_H
+#define PUMICE_SCHEDULER_CACHE_H
+
+#include "api/node.h"
+#include "api/pod.h"
+#include "api/podgroup.h"
+#include "api/priorityclass.h"
+#include "api/queue.h"
+#include "base/heap.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "kube/window.h"
+
+struct sched_job;
+struct sched_node;
+struct fit_table;
+
+/* container_of for a pointer to const. */
+#define const_container_of(pointer, type, member)                                                  \
+    ((const type *)(const void *)((const char *)(pointer) - offsetof(type, member)))
+
+/* ---- pods ------------------------------------------------------------------------------------
+ */
+
+enum task_status {
+    TASK_PENDING,   /* waits for a node */
+    TASK_HELD,      /* waits for the end of its back-off after a failed bind */
+    TASK_GATED,     /* has scheduling gates */
+    TASK_ALLOCATED, /* has a node in a statement that is neither committed nor undone */
+    TASK_BINDING,   /* its bind is under way, or in doubt */
+    TASK_BOUND,
+    TASK_RUNNING,
+    TASK_RELEASING, /* terminating on its node */
+    TASK_UNKNOWN,   /* on a node that is not heard of */
+    TASK_SUCCEEDED,
+    TASK_FAILED,
+    TASK_LEAVING, /* terminating without a node */
+    TASK_STATUS_COUNT
+};
+
+struct sched_task {
+    struct pod *pod;          /* counted */
+    struct sched_job *job;    /* borrowed; NULL for pods of others */
+    struct task_group *group; /* borrowed; NULL without a job */
+    struct sched_node *node;  /* borrowed; charged to it, NULL when charged to none */
+    struct list link;         /* in the job's tasks */
+    struct heap_node waiting; /* in the group's heap while TASK_PENDING */
+    int64_t held_until_ns;    /* while TASK_HELD */
+    uint64_t told;            /* signature of the reason its condition shows, 0 for none */
+    uint64_t told_event;      /* signature of the reason its last event named */
+    uint16_t bind_failures;   /* in a row */
+    enum task_status status;
+};
+
+/* A task of the job: what the PodGroup calls a task member. */
+struct task_role {
+    const char *name; /* interned */
+    int32_t min;
+    uint32_t have;    /* allocated, binding, bound, running or succeeded */
+    uint32_t waiting; /* pending, held or gated */
+};
+
+/* Pods of a job that are alike in role, class and priority. */
+struct task_group {
+    uint32_t role;         /* index into the job's roles */
+    struct pod_class *cls; /* counted */
+    int32_t priority;
+    struct heap pending; /* tasks, lowest ordinal first */
+    uint32_t tasks;      /* of any status */
+    uint32_t placed;     /* allocated, binding, bound or running */
+    uint64_t failed;     /* number of the attempt in which no node was found */
+};
+
+/* ---- jobs ------------------------------------------------------------------------------------
+ */
+
+enum job_phase { JOB_PENDING, JOB_INQUEUE, JOB_RUNNING, JOB_UNKNOWN, JOB_COMPLETED };
+
+enum why_kind {
+    WHY_NONE,
+    WHY_QUEUE,     /* the queue is absent or closed */
+    WHY_ADMISSION, /* a plugin refused to admit it */
+    WHY_PODS,      /* fewer pods than the minimum exist */
+    WHY_NODES      /* the pods do not fit */
+};
+
+/* Why a job waits. */
+struct job_why {
+    enum why_kind kind;
+    uint64_t signature; /* of the kind of reason, without its numbers; 0 with WHY_NONE */
+    char *text;         /* owned; a sentence, NULL with WHY_NONE */
+    int64_t since_ns;   /* loop time since when it waits for some reason */
+    int64_t made_ns;    /* loop time of the text */
+};
+
+/* What the PodGroup's status says, or is to say. */
+struct job_status {
+    enum job_phase phase;
+    int32_t running, succeeded, failed;
+    const char *condition; /* type of the one condition: constant, "" for none */
+    const char *reason;    /* interned, "" for none */
+    char *message;         /* owned */
+    int64_t transition_ns; /* wall time */
+};
+
+struct sched_job {
+    struct cache *cache;   /* borrowed; the one it is in */
+    const char *ns, *name; /* interned */
+    const char *uid;       /* interned; the PodGroup's, NULL while there is none */
+    uint64_t sequence;     /* order of arrival */
+    int64_t created_ns;
+    int32_t min_member;
+    int32_t priority;
+    const char *priority_class; /* interned; NULL without a PodGroup */
+    struct sched_queue *queue;  /* borrowed; NULL without a PodGroup */
+    struct resource_set min_resources;
+    bool has_min_resources;
+    bool roles_enforced; /* minMember covers the sum of the role minimums */
+
+    VEC(struct task_role) roles;
+    VEC(struct task_group *) groups; /* owned; by priority, then role, then class */
+    struct list tasks;
+    uint32_t count[TASK_STATUS_COUNT];
+    uint32_t task_count;
+    int64_t last_arrival_ns; /* loop time of admission or of the newest pod */
+
+    enum job_phase phase; /* as decided here */
+    struct job_why why;
+    bool tried;          /* its pods were tried and did not fit since the last change */
+    bool dirty;          /* in cache->dirty */
+    bool claim_ended;    /* no pod came for so long that its claim has run out */
+    uint64_t failed_at;  /* cache->room when it last failed; UINT64_MAX: try again */
+    uint64_t refused_at; /* cache->room when it was last refused; likewise */
+
+    struct list admit;      /* in cache->admit while its phase is Pending */
+    struct list place;      /* in cache->place while pods wait and it is admitted */
+    struct list dirty_link; /* in cache->dirty */
+    struct list telling;    /* in the scheduler's list of jobs whose pods are to be told */
+    struct heap_node order; /* in a cycle's heap */
+
+    struct job_status shown;        /* what the API server has */
+    struct window_request *request; /* the status write under way */
+    struct job_status sent;         /* what that write says */
+    int64_t retry_ns;               /* no status write before this loop time */
+    uint16_t write_failures;        /* in a row */
+    int64_t message_ns;             /* loop time of the last write of a message */
+    int64_t counts_since_ns;        /* loop time since when the counts differ, 0: they do not */
+    uint64_t event_signature;       /* of the last event about waiting */
+    struct loop_timer timer;        /* when to look again */
+    struct window_flow flow;        /* its binds and status writes */
+    uint32_t binds;                 /* bind calls that are not over */
+};
+
+struct sched_queue {
+    const char *name; /* interned */
+    const char *uid;  /* interned; NULL while it does not exist */
+    int64_t created_ns;
+    int32_t weight, priority;
+    bool open;
+    uint32_t jobs;          /* PodGroups in it */
+    struct heap waiting;    /* a cycle's jobs */
+    struct heap_node order; /* in a cycle's heap */
+};
+
+struct sched_node {
+    const char *name;    /* interned */
+    struct node *object; /* counted; NULL while only its pods are known */
+    struct resource_vector used;
+    uint32_t index;   /* its place in cache->nodes */
+    uint32_t version; /* of the object; never the same twice, whatever the node */
+    uint32_t tasks;   /* charged to it */
+};
+
+/* ---- the cache -------------------------------------------------------------------------------
+ */
+
+struct cache {
+    struct loop *loop;             /* borrowed */
+    struct window *window;         /* borrowed */
+    const char *const *schedulers; /* borrowed; names of the schedulers we are */
+    size_t scheduler_count;
+    const struct store *priorityclasses;            /* borrowed */
+    bool (*keep_node)(const struct node *, void *); /* whether a node is ours to use; may be NULL */
+    void *keep_arg;
+    loop_fn *job_timer; /* called when a job's timer fires, with the job */
+
+    struct map nodes_by_name, jobs_by_key, tasks_by_uid, queues_by_name;
+    VEC(struct sched_node *) nodes; /* NULL where one was removed */
+    VEC(uint32_t) free_indices;
+    struct resource_vector allocatable, used,
+        free; /* sums over known nodes; free is clipped at 0 */
+    size_t known_nodes;
+
+    struct list admit, place, dirty; /* jobs */
+    uint64_t room;                   /* grows whenever something that waits may now fit */
+    uint64_t next_sequence;
+    uint32_t versions; /* of nodes given so far */
+    bool stating;      /* a statement is being made or undone: room does not grow */
+
+    /* Changes of nodes, for the tables of fit.c: a ring of node indices. */
+    uint32_t *log;
+    uint32_t log_cap;     /* a power of two */
+    uint64_t log_head;    /* changes so far */
+    uint64_t log_base;    /* changes before it are not in the ring any more */
+    struct list tables;   /* struct fit_table, least recently used first */
+    size_t table_entries; /* over all tables */
+    uint64_t work;        /* units of work done, for slicing */
+};
+
+void cache_init(struct cache *cache, struct loop *loop, struct window *window);
+void cache_clear(struct cache *cache);
+
+/* The present state of an object, or NULL for one that is gone. Each returns true when something
+ * changed that a cycle should look at. */
+bool cache_set_node(struct cache *cache, const char *name, struct node *node);
+bool cache_set_pod(struct cache *cache, const char *uid, struct pod *pod);
+bool cache_set_podgroup(struct cache *cache, const char *ns, const char *name,
+                        const struct podgroup *podgroup);
+bool cache_set_queue(struct cache *cache, const char *name, const struct queue *queue);
+/* Works out the priority of every job again. */
+void cache_priorities_changed(struct cache *cache);
+
+struct sched_task *cache_task(const struct cache *cache, const char *uid);
+struct sched_job *cache_job(const struct cache *cache, const char *ns, const char *name);
+struct sched_node *cache_node(const struct cache *cache, const char *name);
+struct sched_queue *cache_queue(const struct cache *cache, const char *name);
+
+/* Moves a task to a status; `node` is where it is charged, NULL for nowhere. */
+void cache_set_task(struct cache *cache, struct sched_task *task, enum task_status status,
+                    struct sched_node *node);
+/* A task whose bind failed: it gives its node back and waits until `until_ns`. */
+void cache_hold_task(struct cache *cache, struct sched_task *task, int64_t until_ns);
+/* Frees a job of which nothing is left; harmless otherwise. */
+void cache_drop_job(struct cache *cache, struct sched_job *job);
+/* Marks a job for the end of the cycle. */
+void cache_dirty(struct cache *cache, struct sched_job *job);
+/* Something that waits may now fit. */
+void cache_room(struct cache *cache);
+/* Keeps the job in the right lists after a change of phase or counts. */
+void cache_file_job(struct cache *cache, struct sched_job *job);
+/* Every sum compared with a fresh count, for tests; a text on the first difference, else NULL. */
+const char *cache_audit(const struct cache *cache);
+
+/* ---- arithmetic of gangs ---------------------------------------------------------------------
+ */
+
+/* Allocated, binding, bound, running and succeeded. */
+uint32_t job_have(const struct sched_job *job);
+/* Pending, held and gated. */
+uint32_t job_waiting(const struct sched_job *job);
+/* On a node and alive. */
+uint32_t job_live(const struct sched_job *job);
+bool job_roles_ready(const struct sched_job *job);
+bool job_gang_ready(const struct sched_job *job);
+/* Whether the minimum could be reached with the pods that exist. */
+bool job_gang_possible(const struct sched_job *job);
+/* Adds what its placed pods ask for. */
+void job_allocated(const struct sched_job *job, struct resource_set *sum);
+/* What it still lacks of its minResources. */
+struct resource_set job_lacking(const struct sched_job *job);
+
+#endif

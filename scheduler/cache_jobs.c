@@ -1,0 +1,499 @@
+/*
+ * The cache's jobs and pods. See cache.h; nodes and queues are in cache.c.
+ *
+ * A job exists while it has a PodGroup, pods or requests under way. Every change of a pod goes
+ * through cache_set_task, which keeps all counts.
+ */
+#include "base/ensure.h"
+#include "base/intern.h"
+#include "scheduler/cache_private.h"
+#include "scheduler/status.h"
+#include <stdio.h>
+
+/* ---- roles and groups ------------------------------------------------------------------------ */
+
+uint32_t cache_role_get(struct sched_job *job, const char *name)
+{
+    for (size_t i = 0; i < job->roles.n; i++)
+        if (job->roles.items[i].name == name)
+            return (uint32_t)i;
+    vec_push(&job->roles, ((struct task_role){.name = intern_ref(name)}));
+    return (uint32_t)(job->roles.n - 1);
+}
+
+/* Higher priority first, then by name of the role, then the class seen first. */
+static int compare_groups(const struct sched_job *job, const struct task_group *a,
+                          const struct task_group *b)
+{
+    if (a->priority != b->priority)
+        return a->priority > b->priority ? -1 : 1;
+    int order = strcmp(job->roles.items[a->role].name, job->roles.items[b->role].name);
+    if (order)
+        return order;
+    return a->cls->id < b->cls->id ? -1 : a->cls->id > b->cls->id;
+}
+
+static bool task_before(const struct heap_node *x, const struct heap_node *y, void *arg)
+{
+    const struct sched_task *a = const_container_of(x, struct sched_task, waiting);
+    const struct sched_task *b = const_container_of(y, struct sched_task, waiting);
+    (void)arg;
+    if (a->pod->ordinal != b->pod->ordinal)
+        return a->pod->ordinal < b->pod->ordinal;
+    if (a->pod->meta.created_ns != b->pod->meta.created_ns)
+        return a->pod->meta.created_ns < b->pod->meta.created_ns;
+    return strcmp(a->pod->meta.uid, b->pod->meta.uid) < 0;
+}
+
+struct task_group *cache_group_get(struct sched_job *job, const struct pod *pod)
+{
+    uint32_t role = cache_role_get(job, pod->role);
+    for (size_t i = 0; i < job->groups.n; i++) {
+        struct task_group *group = job->groups.items[i];
+        if (group->role == role && group->cls == pod->cls && group->priority == pod->priority)
+            return group;
+    }
+    struct task_group *group = xnew(struct task_group);
+    group->role = role;
+    group->cls = pod_class_ref(pod->cls);
+    group->priority = pod->priority;
+    heap_init(&group->pending, task_before, NULL);
+    vec_push(&job->groups, group);
+    for (size_t i = job->groups.n - 1;
+         i > 0 && compare_groups(job, group, job->groups.items[i - 1]) < 0; i--) {
+        job->groups.items[i] = job->groups.items[i - 1];
+        job->groups.items[i - 1] = group;
+    }
+    return group;
+}
+
+static void free_group(struct task_group *group)
+{
+    heap_clear(&group->pending);
+    pod_class_unref(group->cls);
+    free(group);
+}
+
+void cache_group_drop(struct sched_job *job, struct task_group *group)
+{
+    if (group->tasks)
+        return;
+    for (size_t i = 0; i < job->groups.n; i++)
+        if (job->groups.items[i] == group) {
+            vec_remove(&job->groups, i);
+            break;
+        }
+    free_group(group);
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+#define KEY_MAX_SIZE 600
+
+static struct str job_key(char text[KEY_MAX_SIZE], const char *ns, const char *name)
+{
+    int size = snprintf(text, KEY_MAX_SIZE, "%s/%s", ns, name);
+    ENSURE(size > 0);
+    return str_make(text, size < KEY_MAX_SIZE ? (size_t)size : KEY_MAX_SIZE - 1);
+}
+
+struct sched_job *cache_job(const struct cache *cache, const char *ns, const char *name)
+{
+    char text[KEY_MAX_SIZE];
+    return map_get(&cache->jobs_by_key, job_key(text, ns, name));
+}
+
+struct sched_job *cache_job_get(struct cache *cache, const char *ns, const char *name)
+{
+    char text[KEY_MAX_SIZE];
+    struct sched_job *job = cache_job(cache, ns, name);
+    if (job)
+        return job;
+    job = xnew(struct sched_job);
+    job->cache = cache;
+    job->ns = intern_get(str_of(ns));
+    job->name = intern_get(str_of(name));
+    job->sequence = cache->next_sequence++;
+    job->failed_at = job->refused_at = UINT64_MAX;
+    list_init(&job->tasks);
+    list_init(&job->admit);
+    list_init(&job->place);
+    list_init(&job->dirty_link);
+    list_init(&job->telling);
+    loop_timer_init(&job->timer, cache->job_timer, job);
+    window_flow_init(cache->window, &job->flow);
+    map_set(&cache->jobs_by_key, job_key(text, ns, name), job);
+    return job;
+}
+
+static void leave_queue(struct cache *cache, struct sched_job *job)
+{
+    struct sched_queue *queue = job->queue;
+    job->queue = NULL;
+    if (!queue || --queue->jobs || queue->uid)
+        return;
+    map_del(&cache->queues_by_name, str_of(queue->name));
+    heap_clear(&queue->waiting);
+    intern_put(queue->name);
+    free(queue);
+}
+
+void cache_job_free(struct cache *cache, struct sched_job *job)
+{
+    ENSURE(job->flow.count == 0);
+    loop_timer_cancel(cache->loop, &job->timer);
+    list_remove(&job->admit);
+    list_remove(&job->place);
+    list_remove(&job->dirty_link);
+    list_remove(&job->telling);
+    leave_queue(cache, job);
+    for (size_t i = 0; i < job->groups.n; i++)
+        free_group(job->groups.items[i]);
+    vec_clear(&job->groups);
+    for (size_t i = 0; i < job->roles.n; i++)
+        intern_put(job->roles.items[i].name);
+    vec_clear(&job->roles);
+    resource_set_clear(&job->min_resources);
+    job_status_clear(&job->shown);
+    job_status_clear(&job->sent);
+    free(job->why.text);
+    intern_put(job->priority_class);
+    intern_put(job->uid);
+    intern_put(job->name);
+    intern_put(job->ns);
+    free(job);
+}
+
+void cache_drop_job(struct cache *cache, struct sched_job *job)
+{
+    char text[KEY_MAX_SIZE];
+    if (job->uid || job->task_count || job->binds || job->flow.count)
+        return;
+    map_del(&cache->jobs_by_key, job_key(text, job->ns, job->name));
+    cache_job_free(cache, job);
+}
+
+void cache_dirty(struct cache *cache, struct sched_job *job)
+{
+    if (!job->dirty)
+        list_append(&cache->dirty, &job->dirty_link);
+    job->dirty = true;
+}
+
+static void file_in(struct list *head, struct list *link, bool wanted)
+{
+    if (wanted && list_empty(link))
+        list_append(head, link);
+    else if (!wanted)
+        list_remove(link);
+}
+
+void cache_file_job(struct cache *cache, struct sched_job *job)
+{
+    file_in(&cache->admit, &job->admit, job->uid && job->phase == JOB_PENDING);
+    file_in(&cache->place, &job->place,
+            job->uid && job->phase != JOB_PENDING && job->count[TASK_PENDING] > 0);
+}
+
+/* ---- PodGroups ------------------------------------------------------------------------------- */
+
+static void set_min_resources(struct sched_job *job, const struct podgroup *podgroup)
+{
+    resource_set_clear(&job->min_resources);
+    job->has_min_resources = podgroup->has_min_resources;
+    for (uint32_t i = 0; i < podgroup->min_resources_count; i++) {
+        struct str name = str_of(podgroup->min_resources[i].name);
+        if (str_starts(name, STR("limits.")) || str_starts(name, STR("count/")))
+            continue;
+        if (str_starts(name, STR("requests.")))
+            name = str_from(name, strlen("requests."));
+        uint32_t id = resource_id(name);
+        resource_set_put(&job->min_resources, id,
+                         resource_amount_of(id, podgroup->min_resources[i].quantity));
+    }
+}
+
+static void set_roles(struct sched_job *job, const struct podgroup *podgroup)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < job->roles.n; i++)
+        job->roles.items[i].min = 0;
+    for (uint32_t i = 0; i < podgroup->min_task_member_count; i++) {
+        uint32_t role = cache_role_get(job, podgroup->min_task_member[i].task);
+        job->roles.items[role].min = podgroup->min_task_member[i].min;
+        sum += podgroup->min_task_member[i].min;
+    }
+    job->roles_enforced = sum > 0 && job->min_member >= sum;
+}
+
+static void set_queue(struct cache *cache, struct sched_job *job, const char *name)
+{
+    if (job->queue && strcmp(job->queue->name, name) == 0)
+        return;
+    leave_queue(cache, job);
+    job->queue = cache_queue_get(cache, name);
+    job->queue->jobs++;
+}
+
+static void forget_podgroup(struct cache *cache, struct sched_job *job)
+{
+    leave_queue(cache, job);
+    intern_put(job->uid);
+    job->uid = NULL;
+    job->phase = JOB_PENDING;
+    free(job->why.text);
+    job->why = (struct job_why){.kind = WHY_NONE};
+    job->tried = false;
+    job_status_clear(&job->shown);
+    loop_timer_cancel(cache->loop, &job->timer);
+}
+
+/* A PodGroup seen for the first time: what its status says is where we go on. */
+static void adopt_podgroup(struct cache *cache, struct sched_job *job,
+                           const struct podgroup *podgroup)
+{
+    job->uid = intern_ref(podgroup->meta.uid);
+    job->created_ns = podgroup->meta.created_ns;
+    job_status_read(&job->shown, podgroup);
+    job->phase = job->shown.phase;
+    job->last_arrival_ns = loop_now(cache->loop);
+    job->retry_ns = job->message_ns = job->counts_since_ns = 0;
+    job->write_failures = 0;
+}
+
+bool cache_set_podgroup(struct cache *cache, const char *ns, const char *name,
+                        const struct podgroup *podgroup)
+{
+    struct sched_job *job = podgroup ? cache_job_get(cache, ns, name) : cache_job(cache, ns, name);
+    if (!job)
+        return false;
+    bool same = job->uid && podgroup && job->uid == podgroup->meta.uid;
+    if (job->uid && !same) {
+        forget_podgroup(cache, job);
+        cache_room(cache);
+    }
+    if (podgroup) {
+        if (same)
+            job_status_read(&job->shown, podgroup);
+        else
+            adopt_podgroup(cache, job, podgroup);
+        job->min_member = podgroup->min_member;
+        set_min_resources(job, podgroup);
+        set_roles(job, podgroup);
+        set_queue(cache, job, podgroup->queue);
+        intern_ref(podgroup->priority_class_name);
+        intern_put(job->priority_class);
+        job->priority_class = podgroup->priority_class_name;
+        job->priority = priorityclass_value(cache->priorityclasses, job->priority_class);
+        job->failed_at = job->refused_at = UINT64_MAX;
+        cache_dirty(cache, job);
+    }
+    cache_file_job(cache, job);
+    cache_drop_job(cache, job);
+    return true;
+}
+
+void cache_priorities_changed(struct cache *cache)
+{
+    void *value;
+    for (size_t i = 0; map_next(&cache->jobs_by_key, &i, NULL, &value);) {
+        struct sched_job *job = value;
+        if (job->uid)
+            job->priority = priorityclass_value(cache->priorityclasses, job->priority_class);
+    }
+}
+
+/* ---- pods ------------------------------------------------------------------------------------ */
+
+static bool is_placed(enum task_status status)
+{
+    return status >= TASK_ALLOCATED && status <= TASK_RUNNING;
+}
+
+/* Counts a task of a job in (`sign` 1) or out (-1). */
+static void count_task(struct sched_job *job, const struct sched_task *task, uint32_t sign)
+{
+    struct task_role *role = &job->roles.items[task->group->role];
+    job->count[task->status] += sign;
+    if (is_placed(task->status))
+        task->group->placed += sign;
+    if (is_placed(task->status) || task->status == TASK_SUCCEEDED)
+        role->have += sign;
+    if (task->status <= TASK_GATED)
+        role->waiting += sign;
+}
+
+void cache_set_task(struct cache *cache, struct sched_task *task, enum task_status status,
+                    struct sched_node *node)
+{
+    struct sched_job *job = task->job;
+    struct sched_node *old = task->node;
+    if (job) {
+        count_task(job, task, UINT32_MAX);
+        if (task->status == TASK_PENDING)
+            heap_remove(&task->group->pending, &task->waiting);
+    }
+    if (old != node && old)
+        cache_charge(cache, old, task->pod->cls, -1);
+    if (old != node && node)
+        cache_charge(cache, node, task->pod->cls, 1);
+    task->status = status;
+    task->node = node;
+    if (old && old != node)
+        cache_node_drop(cache, old);
+    if (!job)
+        return;
+    count_task(job, task, 1);
+    if (status == TASK_PENDING)
+        heap_push(&task->group->pending, &task->waiting);
+    if (!cache->stating) {
+        cache_dirty(cache, job);
+        cache_file_job(cache, job);
+    }
+}
+
+void cache_hold_task(struct cache *cache, struct sched_task *task, int64_t until_ns)
+{
+    task->held_until_ns = until_ns;
+    cache_set_task(cache, task, TASK_HELD, NULL);
+    loop_timer_set_earlier(cache->loop, &task->job->timer, until_ns - loop_now(cache->loop));
+}
+
+static bool is_ours(const struct cache *cache, const struct pod *pod)
+{
+    for (size_t i = 0; i < cache->scheduler_count; i++)
+        if (strcmp(pod->scheduler, cache->schedulers[i]) == 0)
+            return true;
+    return false;
+}
+
+static enum task_status status_of(const struct pod *pod)
+{
+    bool bound = pod->node[0] != '\0';
+    if (pod->phase == POD_PHASE_SUCCEEDED)
+        return TASK_SUCCEEDED;
+    if (pod->phase == POD_PHASE_FAILED)
+        return TASK_FAILED;
+    if (pod->meta.deleted_ns)
+        return bound ? TASK_RELEASING : TASK_LEAVING;
+    if (!bound)
+        return pod->gated ? TASK_GATED : TASK_PENDING;
+    if (pod->phase == POD_PHASE_UNKNOWN)
+        return TASK_UNKNOWN;
+    return pod->phase == POD_PHASE_RUNNING ? TASK_RUNNING : TASK_BOUND;
+}
+
+static bool is_charged(enum task_status status)
+{
+    return status >= TASK_ALLOCATED && status <= TASK_UNKNOWN;
+}
+
+/* What a version of the pod means for a task that we may be binding or holding. */
+static void follow(struct cache *cache, struct sched_task *task)
+{
+    const struct pod *pod = task->pod;
+    enum task_status status = status_of(pod);
+    bool bound = task->status == TASK_BINDING || task->status == TASK_BOUND;
+    if (status == TASK_PENDING && (bound || task->status == TASK_HELD))
+        return; /* it does not show the bind yet, or shows that it failed, which we know */
+    struct sched_node *node = is_charged(status) ? cache_node_get(cache, pod->node) : NULL;
+    if (status == task->status && node == task->node)
+        return;
+    task->bind_failures = 0;
+    cache_set_task(cache, task, status, node);
+}
+
+static struct sched_task *add_task(struct cache *cache, struct pod *pod, bool ours)
+{
+    struct sched_task *task = xnew(struct sched_task);
+    task->pod = pod_ref(pod);
+    task->status = TASK_LEAVING;
+    list_init(&task->link);
+    map_set(&cache->tasks_by_uid, str_of(pod->meta.uid), task);
+    if (!ours || pod->group[0] == '\0')
+        return task;
+    struct sched_job *job = cache_job_get(cache, pod->meta.ns, pod->group);
+    task->job = job;
+    task->group = cache_group_get(job, pod);
+    task->group->tasks++;
+    job->task_count++;
+    job->count[TASK_LEAVING]++;
+    list_append(&job->tasks, &task->link);
+    job->last_arrival_ns = loop_now(cache->loop);
+    job->failed_at = UINT64_MAX;
+    return task;
+}
+
+static void remove_task(struct cache *cache, struct sched_task *task)
+{
+    struct sched_job *job = task->job;
+    cache_set_task(cache, task, TASK_LEAVING, NULL);
+    map_del(&cache->tasks_by_uid, str_of(task->pod->meta.uid));
+    if (job) {
+        job->count[TASK_LEAVING]--;
+        job->task_count--;
+        task->group->tasks--;
+        list_remove(&task->link);
+        cache_group_drop(job, task->group);
+    }
+    pod_unref(task->pod);
+    free(task);
+    if (job) {
+        job->failed_at = UINT64_MAX;
+        cache_drop_job(cache, job);
+    }
+}
+
+/* Requests and role may change (resize, or a label): the task moves to another group. */
+static void swap_pod(struct cache *cache, struct sched_task *task, struct pod *pod)
+{
+    struct pod *old = task->pod;
+    bool moves = old->cls != pod->cls || old->role != pod->role || old->priority != pod->priority ||
+                 old->group != pod->group;
+    if (!moves) {
+        task->pod = pod_ref(pod);
+        pod_unref(old);
+        return;
+    }
+    enum task_status status = task->status;
+    const char *node = task->node ? intern_ref(task->node->name) : NULL;
+    int64_t held = task->held_until_ns;
+    remove_task(cache, task);
+    task = add_task(cache, pod, is_ours(cache, pod));
+    task->held_until_ns = held;
+    if (node)
+        cache_set_task(cache, task, status, cache_node_get(cache, node));
+    else if (status != TASK_HELD || task->job)
+        cache_set_task(cache, task, status, NULL);
+    intern_put(node);
+}
+
+bool cache_set_pod(struct cache *cache, const char *uid, struct pod *pod)
+{
+    struct sched_task *task = cache_task(cache, uid);
+    bool ours = pod && is_ours(cache, pod);
+    /* Others' pods count only while they hold something. */
+    if (pod && !ours && !is_charged(status_of(pod)))
+        pod = NULL;
+    if (!pod) {
+        if (task)
+            remove_task(cache, task);
+        return task != NULL;
+    }
+    if (task) {
+        enum task_status before = task->status;
+        const struct sched_node *node = task->node;
+        swap_pod(cache, task, pod);
+        task = cache_task(cache, uid);
+        follow(cache, task);
+        return before != task->status || node != task->node;
+    }
+    task = add_task(cache, pod, ours);
+    follow(cache, task);
+    return true;
+}
+
+struct sched_task *cache_task(const struct cache *cache, const char *uid)
+{
+    return map_get(&cache->tasks_by_uid, str_of(uid));
+}

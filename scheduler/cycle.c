@@ -1,0 +1,194 @@
+/*
+ * Cycles: begin some milliseconds after something changed, run in slices, end with status writes.
+ *
+ * A slice ends after SLICE_WORK units or SLICE_NS, whichever comes first; the units keep slices
+ * alike on a virtual clock, which stands still while we work. After a cycle the next one waits
+ * three times as long as this one took (at most GAP_MAX), so that a flood of changes cannot keep
+ * the loop busy with cycles alone.
+ */
+#include "scheduler/cycle.h"
+#include "scheduler/action.h"
+#include "scheduler/apply.h"
+#include "scheduler/fit.h"
+#include "scheduler/metrics.h"
+#include "scheduler/status.h"
+
+#define COALESCE (3 * NSEC_PER_MSEC)
+#define GAP_MAX (100 * NSEC_PER_MSEC)
+#define SLICE_WORK 20000
+#define SLICE_NS (5 * NSEC_PER_MSEC)
+#define STEP_WORK 10   /* units of a step apart from what it counts itself */
+#define CLOCK_STEPS 16 /* steps between looks at the clock */
+
+static void turn(void *arg);
+
+void cycle_init(struct scheduler *scheduler)
+{
+    loop_timer_init(&scheduler->cycle.timer, turn, scheduler);
+}
+
+static void end_action(struct scheduler *scheduler)
+{
+    struct cycle *cycle = &scheduler->cycle;
+    const struct action_type *action = scheduler->config->actions.items[cycle->action];
+    if (cycle->state)
+        action->end(scheduler, cycle->state);
+    cycle->state = NULL;
+    cycle->begun = false;
+}
+
+void cycle_clear(struct scheduler *scheduler)
+{
+    if (scheduler->cycle.begun)
+        end_action(scheduler);
+    scheduler->cycle.stage = CYCLE_IDLE;
+    loop_timer_cancel(scheduler->params.loop, &scheduler->cycle.timer);
+}
+
+static bool may_run(const struct scheduler *scheduler)
+{
+    return scheduler->ready && scheduler->leading && !scheduler->stopping;
+}
+
+void cycle_request(struct scheduler *scheduler)
+{
+    struct cycle *cycle = &scheduler->cycle;
+    struct loop *loop = scheduler->params.loop;
+    cycle->wanted = true;
+    if (cycle->stage != CYCLE_IDLE || !may_run(scheduler) || loop_timer_active(&cycle->timer))
+        return;
+    int64_t wait = cycle->not_before_ns - loop_now(loop);
+    loop_timer_set(loop, &cycle->timer, wait > COALESCE ? wait : COALESCE);
+}
+
+static void begin(struct scheduler *scheduler)
+{
+    struct cycle *cycle = &scheduler->cycle;
+    if (scheduler->next_config) {
+        fit_clear(&scheduler->cache);
+        sched_config_free(scheduler->config);
+        scheduler->config = scheduler->next_config;
+        scheduler->next_config = NULL;
+        cache_room(&scheduler->cache);
+    }
+    cycle->stage = CYCLE_ACTIONS;
+    cycle->number++;
+    cycle->action = 0;
+    cycle->wanted = false;
+    cycle->cost_ns = 0;
+    cycle->room = scheduler->cache.room;
+    rng_alnum(loop_rng(scheduler->params.loop), cycle->id, sizeof(cycle->id) - 1);
+    config_begin(scheduler->config, &scheduler->cache);
+}
+
+/* Each returns true when its stage is over. */
+
+static bool step_actions(struct scheduler *scheduler)
+{
+    struct cycle *cycle = &scheduler->cycle;
+    if (cycle->action == scheduler->config->actions.n)
+        return true;
+    const struct action_type *action = scheduler->config->actions.items[cycle->action];
+    if (!cycle->begun) {
+        cycle->state = action->begin(scheduler);
+        cycle->begun = true;
+    }
+    if (cycle->state && !action->step(scheduler, cycle->state))
+        return false;
+    end_action(scheduler);
+    cycle->action++;
+    return false;
+}
+
+static bool step_status(struct scheduler *scheduler)
+{
+    struct cache *cache = &scheduler->cache;
+    if (list_empty(&cache->dirty))
+        return true;
+    struct sched_job *job = container_of(cache->dirty.next, struct sched_job, dirty_link);
+    list_remove(&job->dirty_link);
+    job->dirty = false;
+    status_update(scheduler, job);
+    return false;
+}
+
+static bool step_changes(struct scheduler *scheduler)
+{
+    if (scheduler->changes_done == scheduler->changes.n) {
+        scheduler->changes.n = scheduler->changes_done = 0;
+        return true;
+    }
+    struct change change = scheduler->changes.items[scheduler->changes_done++];
+    apply_change(scheduler, &change);
+    return false;
+}
+
+static bool step(struct scheduler *scheduler)
+{
+    switch (scheduler->cycle.stage) {
+    case CYCLE_ACTIONS:
+        return step_actions(scheduler);
+    case CYCLE_STATUS:
+        return step_status(scheduler);
+    case CYCLE_CHANGES:
+        return step_changes(scheduler);
+    case CYCLE_IDLE:
+        break;
+    }
+    return true;
+}
+
+static void finish(struct scheduler *scheduler)
+{
+    struct cycle *cycle = &scheduler->cycle;
+    struct loop *loop = scheduler->params.loop;
+    struct cache *cache = &scheduler->cache;
+    int64_t gap = 3 * cycle->cost_ns;
+    metrics_cycle(scheduler, cycle->cost_ns);
+    cycle->stage = CYCLE_IDLE;
+    cycle->not_before_ns = loop_now_fresh(loop) + (gap < GAP_MAX ? gap : GAP_MAX);
+    bool waiting = !list_empty(&cache->admit) || !list_empty(&cache->place);
+    if (cycle->wanted || !list_empty(&cache->dirty) || (waiting && cycle->room != cache->room))
+        cycle_request(scheduler);
+    scheduler_check_stopped(scheduler);
+}
+
+/* True when the cycle is over. */
+static bool slice(struct scheduler *scheduler)
+{
+    struct cycle *cycle = &scheduler->cycle;
+    struct cache *cache = &scheduler->cache;
+    struct loop *loop = scheduler->params.loop;
+    uint64_t work = cache->work;
+    int64_t started = loop_now_fresh(loop), spent = 0;
+    for (unsigned steps = 1; cycle->stage != CYCLE_IDLE; steps++) {
+        if (step(scheduler)) {
+            if (cycle->stage == CYCLE_CHANGES)
+                break;
+            cycle->stage++;
+        }
+        cache->work += STEP_WORK;
+        if (steps % CLOCK_STEPS == 0)
+            spent = loop_now_fresh(loop) - started;
+        if (cache->work - work >= SLICE_WORK || spent >= SLICE_NS) {
+            cycle->cost_ns += loop_now_fresh(loop) - started;
+            return false;
+        }
+    }
+    cycle->cost_ns += loop_now_fresh(loop) - started;
+    return true;
+}
+
+static void turn(void *arg)
+{
+    struct scheduler *scheduler = arg;
+    if (scheduler->cycle.stage == CYCLE_IDLE) {
+        if (!may_run(scheduler))
+            return;
+        begin(scheduler);
+    }
+    if (slice(scheduler))
+        finish(scheduler);
+    else
+        loop_timer_set(scheduler->params.loop, &scheduler->cycle.timer, 0);
+}

@@ -1,0 +1,198 @@
+/*
+ * pumice-scheduler: binds the pods of jobs to nodes, whole gangs at a time.
+ *
+ * This file is the program around struct scheduler: flags, informers, configuration file and its
+ * reload, orderly stop. Loop thread only.
+ */
+#include "api/names.h"
+#include "base/ensure.h"
+#include "base/log.h"
+#include "kube/informer.h"
+#include "ops/process.h"
+#include "scheduler/conf_watch.h"
+#include "scheduler/scheduler.h"
+
+#define NO_VOLUMES "volumes are not looked at yet"
+#define NO_SAMPLING "every node is considered; that costs little here"
+#define NO_PLUGIN_FILES "plugins are compiled in"
+#define NO_SHARDING "one scheduler is active, others stand by"
+#define CLIENT_FILES "the kubeconfig names certificates and keys"
+
+static struct {
+    struct flag_strings names;
+    const char *conf, *default_queue;
+    struct flag_strings node_selector;
+    bool no_default_conf;
+} options = {.names = {.items = {DEFAULT_SCHEDULER_NAME}, .n = 1}, .default_queue = DEFAULT_QUEUE};
+
+static const struct flag flags[] = {
+    {"scheduler-name", 0, FLAG_STRINGS, &options.names,
+     "Pods with one of these scheduler names are scheduled. Repeatable."},
+    {"scheduler-conf", 0, FLAG_STRING, &options.conf,
+     "Configuration file (actions and plugins), read again when it changes."},
+    {"default-queue", 0, FLAG_STRING, &options.default_queue,
+     "The queue that is created when it is absent."},
+    {"node-selector", 0, FLAG_STRINGS, &options.node_selector,
+     "Only nodes with one of these labels (key:value) are used. Repeatable."},
+    {"disable-default-scheduler-config", 0, FLAG_BOOL, &options.no_default_conf,
+     "Exit when the configuration file cannot be used, rather than use the built-in one."},
+    {"schedule-period", 0, FLAG_IGNORED, NULL, "cycles start when something changes"},
+    {"resource-sync-timeout", 0, FLAG_IGNORED, NULL, "nothing is decided on half the facts"},
+    {"resync-period", 0, FLAG_IGNORED, NULL, "watches are resumed and lists compared as needed"},
+    {"ca-cert-file", 0, FLAG_IGNORED, NULL, CLIENT_FILES},
+    {"tls-cert-file", 0, FLAG_IGNORED, NULL, CLIENT_FILES},
+    {"tls-private-key-file", 0, FLAG_IGNORED, NULL, CLIENT_FILES},
+    {"priority-class", 0, FLAG_IGNORED, NULL, "priority classes are always followed"},
+    {"csi-storage", 0, FLAG_IGNORED, NULL, NO_VOLUMES},
+    {"ignored-provisioners", 0, FLAG_IGNORED, NULL, NO_VOLUMES},
+    {"enable-pprof", 0, FLAG_IGNORED, NULL, "there is no Go profile to serve"},
+    {"minimum-feasible-nodes", 0, FLAG_IGNORED, NULL, NO_SAMPLING},
+    {"minimum-percentage-nodes-to-find", 0, FLAG_IGNORED, NULL, NO_SAMPLING},
+    {"percentage-nodes-to-find", 0, FLAG_IGNORED, NULL, NO_SAMPLING},
+    {"plugins-dir", 0, FLAG_IGNORED, NULL, NO_PLUGIN_FILES},
+    {"cache-dumper", 0, FLAG_IGNORED, NULL, "the cache is not dumped to files"},
+    {"cache-dump-dir", 0, FLAG_IGNORED, NULL, "the cache is not dumped to files"},
+    {"node-worker-threads", 0, FLAG_IGNORED, NULL, "one event loop does all the work"},
+    {"gate-removal-worker-num", 0, FLAG_IGNORED, NULL, "scheduling gates are left to others"},
+    {"lock-object-namespace", 0, FLAG_IGNORED, NULL, "use --leader-elect-resource-namespace"},
+    {"feature-gates", 0, FLAG_IGNORED, NULL, "there are none"},
+    {"scheduler-sharding-mode", 0, FLAG_IGNORED, NULL, NO_SHARDING},
+    {"scheduler-sharding-name", 0, FLAG_IGNORED, NULL, NO_SHARDING},
+    {NULL, 0, FLAG_BOOL, NULL, NULL},
+};
+
+struct app {
+    struct process *process;
+    struct informers informers;
+    struct scheduler *scheduler;
+    struct conf_watch *watch; /* NULL without a configuration file */
+};
+
+/* ---- configuration --------------------------------------------------------------------------- */
+
+static void on_conf_changed(void *arg)
+{
+    struct app *app = arg;
+    struct error err = ERROR_INIT;
+    struct sched_config *config = sched_config_load(options.conf, &err);
+    if (!config) {
+        log_error("the changed configuration is not used, the one before stays: %s", err.text);
+        return;
+    }
+    log_info("configuration read again file=%s", options.conf);
+    scheduler_set_config(app->scheduler, config);
+}
+
+static struct sched_config *first_config(struct error *err)
+{
+    if (!options.conf || !options.conf[0])
+        return sched_config_default();
+    struct sched_config *config = sched_config_load(options.conf, err);
+    if (config || options.no_default_conf)
+        return config;
+    log_error("the configuration is not used, the built-in one takes its place: %s", err->text);
+    return sched_config_default();
+}
+
+/* ---- the application ------------------------------------------------------------------------- */
+
+static struct store *follow(struct app *app, const struct store_type *type, const char *path)
+{
+    return informers_add(&app->informers, type, &(struct reflector_spec){.path = path});
+}
+
+static void start_scheduler(struct app *app, struct sched_config *config)
+{
+    struct process *process = app->process;
+    struct scheduler_params params = {
+        .loop = process->loop,
+        .transport = process->transport,
+        .window = process->window,
+        .events = process->events,
+        .metrics = process->metrics,
+        .names = options.names.items,
+        .name_count = options.names.n,
+        .default_queue = options.default_queue,
+        .node_selector = options.node_selector.items,
+        .node_selector_count = options.node_selector.n,
+        .config = config,
+    };
+    informers_init(&app->informers, process->loop, process->transport);
+    params.priorityclasses = follow(app, &priorityclass_store_type, PATH_PRIORITYCLASSES);
+    params.queues = follow(app, &queue_store_type, PATH_QUEUES);
+    params.nodes = follow(app, &node_store_type, PATH_NODES);
+    params.podgroups = follow(app, &podgroup_store_type, PATH_PODGROUPS);
+    params.pods = follow(app, &pod_store_type, PATH_PODS);
+    app->scheduler = scheduler_new(&params);
+}
+
+static void app_free(void *arg)
+{
+    struct app *app = arg;
+    conf_watch_free(app->watch);
+    scheduler_free(app->scheduler);
+    informers_clear(&app->informers);
+    free(app);
+}
+
+static void *app_start(struct process *process, struct error *err)
+{
+    struct sched_config *config = first_config(err);
+    if (!config)
+        return NULL;
+    struct app *app = xnew(struct app);
+    app->process = process;
+    start_scheduler(app, config);
+    if (options.conf && options.conf[0]) {
+        struct error trouble = ERROR_INIT;
+        app->watch = conf_watch_new(process->loop, options.conf, on_conf_changed, app, &trouble);
+        if (!app->watch)
+            log_warn("changes of the configuration will not be noticed: %s", trouble.text);
+    }
+    return app;
+}
+
+static void app_ready(void *arg, struct buf *missing)
+{
+    struct app *app = arg;
+    informers_missing(&app->informers, missing);
+}
+
+static void app_leading(void *arg, bool leading)
+{
+    struct app *app = arg;
+    scheduler_lead(app->scheduler, leading);
+}
+
+static void on_drained(void *arg)
+{
+    struct app *app = arg;
+    process_stopped(app->process);
+}
+
+static void app_stop(void *arg, struct process *process)
+{
+    struct app *app = arg;
+    (void)process;
+    scheduler_stop(app->scheduler, on_drained, app);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct process_spec spec = {
+        .name = "pumice-scheduler",
+        .component = DEFAULT_SCHEDULER_NAME,
+        .flags = flags,
+        .defaults = {.healthz_address = ":11251",
+                     .listen_address = ":8080",
+                     .leader_elect = true,
+                     .lease_namespace = SYSTEM_NAMESPACE,
+                     .lease_name = DEFAULT_SCHEDULER_NAME},
+        .start = app_start,
+        .ready = app_ready,
+        .leading = app_leading,
+        .stop = app_stop,
+        .free = app_free,
+    };
+    return process_main(&spec, argc, argv);
+}

@@ -1,0 +1,72 @@
+/*
+ * Scheduler plugins: tables of function pointers, one file each under plugins/, listed in
+ * plugins/registry.c.
+ *
+ * The configuration makes one instance for each mention, in the order of its tiers. A plugin never
+ * waits and never writes to the API server. Filter and score look at nothing but the class of a pod
+ * and one node, so that their answers can be kept until that node changes. Loop thread only.
+ */
+#ifndef PUMICE_SCHEDULER_PLUGIN_H
+#define PUMICE_SCHEDULER_PLUGIN_H
+
+#include "scheduler/cache.h"
+
+/* Points that the configuration can switch off, in the order of the names in config.c. */
+enum plugin_point {
+    POINT_JOB_ORDER,
+    POINT_QUEUE_ORDER,
+    POINT_JOB_READY,
+    POINT_PREDICATE,
+    POINT_NODE_ORDER,
+    POINT_JOB_ENQUEUED,
+    POINT_COUNT
+};
+
+enum plugin_vote { VOTE_ABSTAIN, VOTE_PERMIT, VOTE_REJECT };
+
+struct plugin {
+    const struct plugin_type *type;
+    unsigned tier;
+    bool enabled[POINT_COUNT];
+    struct map arguments; /* name to char *, the scalar's text; owned */
+    void *state;          /* the plugin's own */
+};
+
+struct plugin_type {
+    const char *name;
+    /* What to tell a user who configures a plugin that does nothing in this version, else NULL. */
+    const char *without_effect;
+    /* Reads the arguments and makes `state`; may be NULL. */
+    int (*open)(struct plugin *plugin, struct error *err);
+    void (*close)(struct plugin *plugin);
+    /* Before the first action of a cycle. */
+    void (*begin)(struct plugin *plugin, const struct cache *cache);
+    /* Which comes first: <0, 0, >0. The first plugin that is not 0 decides. */
+    int (*queue_order)(const struct plugin *plugin, const struct sched_queue *a,
+                       const struct sched_queue *b);
+    int (*job_order)(const struct plugin *plugin, const struct sched_job *a,
+                     const struct sched_job *b);
+    /* Whether a job may enter its queue; a rejection is explained in `why` (a sentence). */
+    enum plugin_vote (*job_enqueueable)(struct plugin *plugin, const struct cache *cache,
+                                        const struct sched_job *job, struct buf *why);
+    /* The job has entered. */
+    void (*job_enqueued)(struct plugin *plugin, const struct sched_job *job);
+    /* Whether enough of the job is placed to bind it; whether that can be at all. */
+    bool (*job_ready)(const struct plugin *plugin, const struct sched_job *job);
+    bool (*job_possible)(const struct plugin *plugin, const struct sched_job *job);
+    /* Why such a pod may not run on the node whatever is free there (a constant text), or NULL. */
+    const char *(*filter)(const struct plugin *plugin, const struct pod_class *cls,
+                          const struct node *node);
+    /* How well it would fit: more is better. */
+    int64_t (*score)(const struct plugin *plugin, const struct pod_class *cls,
+                     const struct sched_node *node);
+};
+
+/* The plugin of that name, or NULL. */
+const struct plugin_type *plugin_type_find(struct str name);
+
+/* Arguments; a value of the wrong type is an error that names it. Absent leaves `*value` alone. */
+int plugin_int(const struct plugin *plugin, const char *name, int64_t *value, struct error *err);
+int plugin_double(const struct plugin *plugin, const char *name, double *value, struct error *err);
+
+#endif

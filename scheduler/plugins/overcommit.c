@@ -1,0 +1,140 @@
+/*
+ * overcommit: how many jobs may have pods that wait. A job enters when its minResources fit into
+ * factor times the cluster less what is used and what was promised to jobs that entered before it.
+ *
+ * A job that was tried and did not fit holds no claim against jobs that could run at once: they
+ * enter when they fit what is really free, so a gang that is too large keeps nobody out. A job
+ * whose pods do not come gives its claim back (JOB_CLAIM_NS).
+ */
+#include "base/alloc.h"
+#include "scheduler/claim.h"
+#include "scheduler/plugins/plugins.h"
+
+struct overcommit {
+    double factor;
+    bool counted;                 /* in this cycle */
+    struct resource_set promised; /* to all jobs that entered */
+    struct resource_set expected; /* to those of them that were not tried yet */
+};
+
+static int open_plugin(struct plugin *plugin, struct error *err)
+{
+    double factor = 1.2;
+    if (plugin_double(plugin, "overcommit-factor", &factor, err) < 0)
+        return -1;
+    struct overcommit *overcommit = xnew(struct overcommit);
+    overcommit->factor = factor < 1 ? 1.2 : factor;
+    plugin->state = overcommit;
+    return 0;
+}
+
+static void forget(struct overcommit *overcommit)
+{
+    resource_set_clear(&overcommit->promised);
+    resource_set_clear(&overcommit->expected);
+    overcommit->counted = false;
+}
+
+static void close_plugin(struct plugin *plugin)
+{
+    struct overcommit *overcommit = plugin->state;
+    if (overcommit)
+        forget(overcommit);
+    free(overcommit);
+}
+
+static void begin(struct plugin *plugin, const struct cache *cache)
+{
+    (void)cache;
+    forget(plugin->state);
+}
+
+static void count_job(struct overcommit *overcommit, const struct sched_job *job)
+{
+    struct resource_set lacking = job_lacking(job);
+    resource_set_add(&overcommit->promised, &lacking, 1);
+    if (!job->tried)
+        resource_set_add(&overcommit->expected, &lacking, 1);
+    resource_set_clear(&lacking);
+}
+
+/* Once a cycle, and only when a job asks to enter. */
+static void count_jobs(struct overcommit *overcommit, const struct cache *cache)
+{
+    void *value;
+    if (overcommit->counted)
+        return;
+    overcommit->counted = true;
+    for (size_t i = 0; map_next(&cache->jobs_by_key, &i, NULL, &value);)
+        if (job_has_claim(value, loop_now(cache->loop)))
+            count_job(overcommit, value);
+}
+
+/* Room for one resource when `factor` times the cluster is handed out. */
+static int64_t room(const struct cache *cache, double factor, const struct resource_set *claims,
+                    uint32_t id)
+{
+    double total = (double)resource_vector_get(&cache->allocatable, id) * factor;
+    return (int64_t)total - resource_vector_get(&cache->used, id) - resource_set_get(claims, id);
+}
+
+static void explain(const struct overcommit *overcommit, const struct cache *cache, uint32_t id,
+                    int64_t wants, int64_t has, struct buf *why)
+{
+    buf_printf(why, "its minimum needs %s ", resource_name(id));
+    resource_print(why, id, wants);
+    buf_add_cstr(why, ", but of the cluster's ");
+    resource_print(why, id, resource_vector_get(&cache->allocatable, id));
+    buf_printf(why, " (overcommitted %.3g times) only ", overcommit->factor);
+    resource_print(why, id, has > 0 ? has : 0);
+    buf_add_cstr(why, " are not used by pods or promised to jobs before it: ");
+    resource_print(why, id, wants - (has > 0 ? has : 0));
+    buf_add_cstr(why, " short");
+}
+
+static bool runs_now(const struct overcommit *overcommit, const struct cache *cache,
+                     const struct resource_set *needs)
+{
+    for (uint32_t i = 0; i < needs->n; i++) {
+        uint32_t id = needs->items[i].id;
+        int64_t has =
+            resource_vector_get(&cache->free, id) - resource_set_get(&overcommit->expected, id);
+        if (needs->items[i].amount > has)
+            return false;
+    }
+    return true;
+}
+
+static enum plugin_vote job_enqueueable(struct plugin *plugin, const struct cache *cache,
+                                        const struct sched_job *job, struct buf *why)
+{
+    struct overcommit *overcommit = plugin->state;
+    enum plugin_vote vote = VOTE_PERMIT;
+    count_jobs(overcommit, cache);
+    struct resource_set needs = job_lacking(job);
+    if (!runs_now(overcommit, cache, &needs))
+        for (uint32_t i = 0; i < needs.n && vote == VOTE_PERMIT; i++) {
+            uint32_t id = needs.items[i].id;
+            int64_t has = room(cache, overcommit->factor, &overcommit->promised, id);
+            if (needs.items[i].amount <= has)
+                continue;
+            vote = VOTE_REJECT;
+            explain(overcommit, cache, id, needs.items[i].amount, has, why);
+        }
+    resource_set_clear(&needs);
+    return vote;
+}
+
+static void job_enqueued(struct plugin *plugin, const struct sched_job *job)
+{
+    struct overcommit *overcommit = plugin->state;
+    if (overcommit->counted)
+        count_job(overcommit, job);
+}
+
+const struct plugin_type plugin_overcommit = {.name = "overcommit",
+                                              .open = open_plugin,
+                                              .close = close_plugin,
+                                              .begin = begin,
+                                              .job_enqueueable = job_enqueueable,
+                                              .job_enqueued = job_enqueued};

@@ -1,0 +1,129 @@
+/*
+ * All plugins of a configuration asked at one point, and how their answers combine. See config.h.
+ */
+#include "scheduler/config.h"
+
+#define each_plugin(plugin, config)                                                                \
+    for (size_t at_ = 0; at_ < (config)->plugins.n; at_++)                                         \
+        for (struct plugin *plugin = (config)->plugins.items[at_]; plugin; plugin = NULL)
+
+void config_begin(const struct sched_config *config, const struct cache *cache)
+{
+    each_plugin(plugin, config)
+    {
+        if (plugin->type->begin)
+            plugin->type->begin(plugin, cache);
+    }
+}
+
+static int by_age(int64_t created_a, int64_t created_b, const char *a, const char *b)
+{
+    if (created_a != created_b)
+        return created_a < created_b ? -1 : 1;
+    return strcmp(a, b);
+}
+
+bool config_queue_before(const struct sched_config *config, const struct sched_queue *a,
+                         const struct sched_queue *b)
+{
+    each_plugin(plugin, config)
+    {
+        if (!plugin->enabled[POINT_QUEUE_ORDER] || !plugin->type->queue_order)
+            continue;
+        int order = plugin->type->queue_order(plugin, a, b);
+        if (order)
+            return order < 0;
+    }
+    return by_age(a->created_ns, b->created_ns, a->name, b->name) < 0;
+}
+
+bool config_job_before(const struct sched_config *config, const struct sched_job *a,
+                       const struct sched_job *b)
+{
+    each_plugin(plugin, config)
+    {
+        if (!plugin->enabled[POINT_JOB_ORDER] || !plugin->type->job_order)
+            continue;
+        int order = plugin->type->job_order(plugin, a, b);
+        if (order)
+            return order < 0;
+    }
+    return by_age(a->created_ns, b->created_ns, a->uid, b->uid) < 0;
+}
+
+/* One rejection refuses; a permit ends the matter after its tier. */
+bool config_job_enqueueable(const struct sched_config *config, const struct cache *cache,
+                            const struct sched_job *job, struct buf *why)
+{
+    bool permitted = false;
+    unsigned tier = 0;
+    each_plugin(plugin, config)
+    {
+        if (permitted && plugin->tier != tier)
+            return true;
+        if (!plugin->enabled[POINT_JOB_ENQUEUED] || !plugin->type->job_enqueueable)
+            continue;
+        enum plugin_vote vote = plugin->type->job_enqueueable(plugin, cache, job, why);
+        if (vote == VOTE_REJECT)
+            return false;
+        permitted = permitted || vote == VOTE_PERMIT;
+        tier = plugin->tier;
+    }
+    return true;
+}
+
+void config_job_enqueued(const struct sched_config *config, const struct sched_job *job)
+{
+    each_plugin(plugin, config)
+    {
+        if (plugin->enabled[POINT_JOB_ENQUEUED] && plugin->type->job_enqueued)
+            plugin->type->job_enqueued(plugin, job);
+    }
+}
+
+bool config_job_ready(const struct sched_config *config, const struct sched_job *job)
+{
+    each_plugin(plugin, config)
+    {
+        if (plugin->enabled[POINT_JOB_READY] && plugin->type->job_ready &&
+            !plugin->type->job_ready(plugin, job))
+            return false;
+    }
+    return true;
+}
+
+bool config_job_possible(const struct sched_config *config, const struct sched_job *job)
+{
+    each_plugin(plugin, config)
+    {
+        if (plugin->type->job_possible && !plugin->type->job_possible(plugin, job))
+            return false;
+    }
+    return true;
+}
+
+const char *config_filter(const struct sched_config *config, const struct pod_class *cls,
+                          const struct node *node)
+{
+    each_plugin(plugin, config)
+    {
+        if (!plugin->enabled[POINT_PREDICATE] || !plugin->type->filter)
+            continue;
+        const char *reason = plugin->type->filter(plugin, cls, node);
+        if (reason)
+            return reason;
+    }
+    return NULL;
+}
+
+int64_t config_score(const struct sched_config *config, const struct pod_class *cls,
+                     const struct sched_node *node)
+{
+    int64_t score = 0;
+    each_plugin(plugin, config)
+    {
+        if (plugin->enabled[POINT_NODE_ORDER] && plugin->type->score)
+            score += plugin->type->score(plugin, cls, node);
+    }
+    return score;
+}

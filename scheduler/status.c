@@ -1,0 +1,340 @@
+/*
+ * PodGroup statuses: worked out after every cycle for the jobs that changed. See status.h.
+ */
+#include "scheduler/status.h"
+#include "api/names.h"
+#include "base/intern.h"
+#include "base/log.h"
+#include "scheduler/claim.h"
+#include "scheduler/teller.h"
+#include "scheduler/why.h"
+#include "json/writer.h"
+
+#define CONDITION_DELAY (500 * NSEC_PER_MSEC)
+#define PODS_DELAY (5 * NSEC_PER_SEC) /* pods that are still being made are no news before that */
+#define COUNTS_DELAY (2 * NSEC_PER_SEC)
+#define MESSAGE_INTERVAL (60 * NSEC_PER_SEC)
+#define RETRY_FIRST (500 * NSEC_PER_MSEC)
+#define RETRY_MOST (30 * NSEC_PER_SEC)
+#define NEVER INT64_MAX
+#define REASON_UNSCHEDULABLE "NotEnoughResources"
+#define REASON_SCHEDULED "tasks in gang are ready to be scheduled"
+
+static void submit(struct scheduler *scheduler, struct sched_job *job, bool phase_changes);
+
+/* ---- what it is to say ----------------------------------------------------------------------- */
+
+static const char *reason_of(enum why_kind kind)
+{
+    return kind == WHY_PODS ? "NotEnoughTasks" : REASON_UNSCHEDULABLE;
+}
+
+/* The wish, borrowing the message from the job. */
+static struct job_status wanted(const struct scheduler *scheduler, const struct sched_job *job)
+{
+    struct job_status want = {.phase = job->phase,
+                              .running = (int32_t)job->count[TASK_RUNNING],
+                              .succeeded = (int32_t)job->count[TASK_SUCCEEDED],
+                              .failed = (int32_t)job->count[TASK_FAILED],
+                              .condition = "",
+                              .reason = "",
+                              .transition_ns = loop_wall(scheduler->params.loop)};
+    bool started = job->phase == JOB_RUNNING || job->phase == JOB_COMPLETED;
+    if (job->phase == JOB_COMPLETED && job->shown.condition && !job->shown.condition[0])
+        return want;
+    if (started) {
+        want.condition = PODGROUP_SCHEDULED;
+        want.reason = REASON_SCHEDULED;
+        static char none[] = "";
+        want.message = none;
+    } else if (job->why.kind != WHY_NONE) {
+        want.condition = PODGROUP_UNSCHEDULABLE;
+        want.reason = reason_of(job->why.kind);
+        want.message = job->why.text;
+    }
+    if (job->shown.condition && strcmp(want.condition, job->shown.condition) == 0)
+        want.transition_ns = job->shown.transition_ns;
+    return want;
+}
+
+static bool counts_differ(const struct job_status *a, const struct job_status *b)
+{
+    return a->running != b->running || a->succeeded != b->succeeded || a->failed != b->failed;
+}
+
+static bool condition_differs(const struct job_status *a, const struct job_status *b)
+{
+    return strcmp(a->condition ? a->condition : "", b->condition ? b->condition : "") != 0 ||
+           strcmp(a->reason ? a->reason : "", b->reason ? b->reason : "") != 0;
+}
+
+static bool message_differs(const struct job_status *a, const struct job_status *b)
+{
+    return strcmp(a->message ? a->message : "", b->message ? b->message : "") != 0;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* When, by the loop's clock, what the job is to say has to be written; NEVER when it stands. */
+static int64_t write_time(struct sched_job *job, const struct job_status *want, int64_t now)
+{
+    const struct job_status *shown = &job->shown;
+    int64_t when = NEVER;
+    if (!counts_differ(want, shown))
+        job->counts_since_ns = 0;
+    else if (!job->counts_since_ns)
+        job->counts_since_ns = now;
+    if (want->phase != shown->phase)
+        return now;
+    if (job->counts_since_ns)
+        when = job->counts_since_ns + COUNTS_DELAY;
+    if (condition_differs(want, shown)) {
+        int64_t delay = job->why.kind == WHY_PODS ? PODS_DELAY : CONDITION_DELAY;
+        /* That a reason has gone shows in the phase that follows, or soon by itself. */
+        int64_t due = want->condition[0] ? job->why.since_ns + delay : now + COUNTS_DELAY;
+        when = earlier(when, strcmp(want->condition, PODGROUP_SCHEDULED) == 0 ? now : due);
+    } else if (message_differs(want, shown)) {
+        bool news = job->why.signature != job->event_signature;
+        when = earlier(when, news ? now : job->message_ns + MESSAGE_INTERVAL);
+    }
+    return when;
+}
+
+/* ---- the write ------------------------------------------------------------------------------- */
+
+static void keep(struct job_status *to, const struct job_status *from)
+{
+    struct job_status copy = *from;
+    copy.reason = intern_get(str_of(from->reason));
+    copy.message = xstrdup(from->message ? from->message : "");
+    job_status_clear(to);
+    *to = copy;
+}
+
+static void condition_write(struct json_writer *writer, const struct job_status *want,
+                            const char *id)
+{
+    char time[TIME_TEXT_MAX];
+    json_w_member_array(writer, "conditions");
+    if (want->condition[0]) {
+        size_t size = time_format(time, want->transition_ns);
+        json_w_object(writer);
+        json_w_member_str(writer, "type", str_of(want->condition));
+        json_w_member_str(writer, "status", STR("True"));
+        json_w_member_str(writer, "lastTransitionTime", str_make(time, size));
+        json_w_member_str(writer, "transitionID", str_of(id));
+        json_w_member_str(writer, "reason", str_of(want->reason));
+        json_w_member_str(writer, "message", str_of(want->message));
+        json_w_end_object(writer);
+    }
+    json_w_end_array(writer);
+}
+
+static bool status_render(struct buf *path, struct buf *body, void *arg)
+{
+    struct sched_job *job = arg;
+    struct scheduler *scheduler = container_of(job->cache, struct scheduler, cache);
+    struct json_writer writer = json_writer(body);
+    if (!job->uid)
+        return false;
+    const struct job_status want = wanted(scheduler, job);
+    if (want.phase == job->shown.phase && !counts_differ(&want, &job->shown) &&
+        !condition_differs(&want, &job->shown) && !message_differs(&want, &job->shown))
+        return false; /* it came right while waiting */
+    buf_printf(path, "/apis/" SCHEDULING_API_VERSION "/namespaces/%s/podgroups/%s", job->ns,
+               job->name);
+    json_w_object(&writer);
+    json_w_member_object(&writer, "metadata");
+    json_w_member_str(&writer, "uid", str_of(job->uid));
+    json_w_end_object(&writer);
+    json_w_member_object(&writer, "status");
+    json_w_member_str(&writer, "phase", str_of(job_phase_name(want.phase)));
+    json_w_member_i64(&writer, "running", want.running);
+    json_w_member_i64(&writer, "succeeded", want.succeeded);
+    json_w_member_i64(&writer, "failed", want.failed);
+    condition_write(&writer, &want, scheduler->cycle.id);
+    json_w_end_object(&writer);
+    json_w_end_object(&writer);
+    keep(&job->sent, &want);
+    return true;
+}
+
+static void write_failed(struct scheduler *scheduler, struct sched_job *job,
+                         const struct kube_result *result)
+{
+    struct loop *loop = scheduler->params.loop;
+    int64_t delay = RETRY_FIRST;
+    for (unsigned i = 0; i < job->write_failures && delay < RETRY_MOST; i++)
+        delay *= 2;
+    if (job->write_failures < UINT16_MAX)
+        job->write_failures++;
+    log_warn("a PodGroup's status cannot be written podgroup=%s/%s status=%d error=\"%s\"", job->ns,
+             job->name, result->status, result->error.text);
+    job->retry_ns = loop_now(loop) + rng_jitter(loop_rng(loop), delay, 0.2);
+}
+
+static void write_succeeded(struct scheduler *scheduler, struct sched_job *job)
+{
+    job->write_failures = 0;
+    job->retry_ns = 0;
+    if (message_differs(&job->sent, &job->shown))
+        job->message_ns = loop_now(scheduler->params.loop);
+    keep(&job->shown, &job->sent);
+}
+
+static void status_done(const struct kube_result *result, void *arg)
+{
+    struct sched_job *job = arg;
+    struct scheduler *scheduler = container_of(job->cache, struct scheduler, cache);
+    struct store *podgroups = scheduler->params.podgroups;
+    bool answered = result->outcome == KUBE_ANSWERED;
+    job->request = NULL;
+    cache_dirty(&scheduler->cache, job);
+    scheduler_wake(scheduler);
+    if (!job->uid || result->error.cls == ERROR_CANCELLED)
+        return;
+    if (answered && result->status == 200) {
+        write_succeeded(scheduler, job);
+        store_apply(podgroups, result->body);
+    } else if (answered && result->status == 404) {
+        cleanup_free char *ns = xstrdup(job->ns), *name = xstrdup(job->name);
+        cleanup_free char *uid = xstrdup(job->uid);
+        store_forget(podgroups, str_of(ns), str_of(name), str_of(uid));
+    } else {
+        write_failed(scheduler, job, result);
+    }
+}
+
+/* Entering the queue lets pods be made, so it goes with the binds; the rest is news only. */
+static void submit(struct scheduler *scheduler, struct sched_job *job, bool phase_changes)
+{
+    bool enters = phase_changes && job->phase == JOB_INQUEUE;
+    job->request = window_submit(scheduler->params.window,
+                                 &(struct window_spec){.cls = enters ? WINDOW_BIND : WINDOW_STATUS,
+                                                       .flow = &job->flow,
+                                                       .method = KUBE_PATCH,
+                                                       .content = KUBE_MERGE_PATCH,
+                                                       .render = status_render,
+                                                       .done = status_done,
+                                                       .arg = job});
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static void say(struct scheduler *scheduler, struct sched_job *job, const struct job_status *want)
+{
+    struct event_recorder *events = scheduler->params.events;
+    struct event_ref ref = {SCHEDULING_API_VERSION, "PodGroup", job->ns, job->name, job->uid, 0};
+    bool runs = want->phase == JOB_RUNNING && job->shown.phase != JOB_RUNNING;
+    bool waits = strcmp(want->condition, PODGROUP_UNSCHEDULABLE) == 0 &&
+                 job->event_signature != job->why.signature;
+    if (waits)
+        job->event_signature = job->why.signature;
+    if (events && runs)
+        event_record(events, &ref, EVENT_NORMAL, "Scheduled", "pod group is ready");
+    if (events && waits)
+        event_record(events, &ref, job->why.kind == WHY_ADMISSION ? EVENT_NORMAL : EVENT_WARNING,
+                     "Unschedulable", "%s", job->why.text);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+/* Keeps the reason right where no action looks: too few pods, or nothing to wait for any more. */
+static void refresh_why(struct scheduler *scheduler, struct sched_job *job, bool ready)
+{
+    bool too_few = job->phase == JOB_INQUEUE && !ready && !job_gang_possible(job);
+    bool admission = job->why.kind == WHY_ADMISSION || job->why.kind == WHY_QUEUE;
+    if (too_few && !job->count[TASK_ALLOCATED])
+        why_pods(scheduler, job);
+    else if (job->why.kind == WHY_PODS)
+        why_clear(job);
+    else if (job->why.kind == WHY_NODES && job_waiting(job) == 0)
+        why_clear(job);
+    else if (admission && job->phase != JOB_PENDING && job->count[TASK_PENDING] == 0)
+        why_clear(job);
+}
+
+static bool is_stuck(const struct sched_job *job, int64_t now)
+{
+    return job->why.kind == WHY_NODES && now - job->why.since_ns >= CONDITION_DELAY;
+}
+
+/* When to look at the job again though nothing happens to it. */
+static int64_t next_look(const struct sched_job *job, int64_t now)
+{
+    int64_t next = NEVER;
+    if (job->why.kind == WHY_NODES && now - job->why.since_ns < CONDITION_DELAY)
+        next = earlier(next, job->why.since_ns + CONDITION_DELAY);
+    if (job->why.kind != WHY_NONE && now - job->why.since_ns < TELLER_DELAY)
+        next = earlier(next, job->why.since_ns + TELLER_DELAY);
+    if (job->phase == JOB_INQUEUE && !job_gang_possible(job) &&
+        now - job->last_arrival_ns < JOB_CLAIM_NS)
+        next = earlier(next, job->last_arrival_ns + JOB_CLAIM_NS);
+    if (job->count[TASK_HELD])
+        for (const struct list *link = job->tasks.next; link != &job->tasks; link = link->next) {
+            const struct sched_task *task = const_container_of(link, struct sched_task, link);
+            if (task->status == TASK_HELD)
+                next = earlier(next, task->held_until_ns);
+        }
+    return next;
+}
+
+static void set_timer(struct scheduler *scheduler, struct sched_job *job, int64_t when, int64_t now)
+{
+    if (when == NEVER)
+        loop_timer_cancel(scheduler->params.loop, &job->timer);
+    else
+        loop_timer_set(scheduler->params.loop, &job->timer, when > now ? when - now : 0);
+}
+
+/* A claim that has run out makes room for others. */
+static void end_claim(struct scheduler *scheduler, struct sched_job *job, int64_t now)
+{
+    bool idle = job->phase == JOB_INQUEUE && job->has_min_resources && !job_gang_possible(job) &&
+                now - job->last_arrival_ns >= JOB_CLAIM_NS;
+    if (idle && !job->claim_ended)
+        cache_room(&scheduler->cache);
+    job->claim_ended = idle;
+}
+
+void status_update(struct scheduler *scheduler, struct sched_job *job)
+{
+    struct cache *cache = &scheduler->cache;
+    int64_t now = loop_now(scheduler->params.loop);
+    if (!job->uid) {
+        cache_drop_job(cache, job);
+        return;
+    }
+    bool ready = config_job_ready(scheduler->config, job);
+    refresh_why(scheduler, job, ready);
+    job->phase = job_next_phase(job, ready, is_stuck(job, now));
+    cache_file_job(cache, job);
+    end_claim(scheduler, job, now);
+    teller_check(scheduler, job);
+    const struct job_status want = wanted(scheduler, job);
+    int64_t when = write_time(job, &want, now);
+    if (when != NEVER && when < job->retry_ns)
+        when = job->retry_ns;
+    if (when <= now && !job->request) {
+        say(scheduler, job, &want);
+        submit(scheduler, job, want.phase != job->shown.phase);
+    }
+    int64_t next = next_look(job, now);
+    if (when > now)
+        next = earlier(next, when);
+    set_timer(scheduler, job, next, now);
+}
+
+void status_clear(struct scheduler *scheduler)
+{
+    void *value;
+    for (size_t i = 0; map_next(&scheduler->cache.jobs_by_key, &i, NULL, &value);) {
+        struct sched_job *job = value;
+        if (job->request)
+            window_cancel(scheduler->params.window, job->request);
+        job->request = NULL;
+    }
+}

@@ -1,0 +1,187 @@
+/*
+ * Reasons for waiting. See why.h.
+ *
+ * Texts hold numbers that change all the time; the signature names the kind of reason without them,
+ * so that writers can tell a new reason from new numbers.
+ */
+#include "scheduler/why.h"
+#include <stdio.h>
+
+#define TEXT_AGE (2 * NSEC_PER_SEC)
+
+bool why_is_due(const struct scheduler *scheduler, const struct sched_job *job, enum why_kind kind)
+{
+    return job->why.kind != kind || loop_now(scheduler->params.loop) - job->why.made_ns >= TEXT_AGE;
+}
+
+void why_set(struct scheduler *scheduler, struct sched_job *job, enum why_kind kind,
+             uint64_t signature, const char *format, ...)
+{
+    cleanup_buf struct buf text = BUF_INIT(WHY_TEXT_MAX);
+    int64_t now = loop_now(scheduler->params.loop);
+    va_list args;
+    va_start(args, format);
+    if (!buf_vprintf(&text, format, args)) {
+        char cut[WHY_TEXT_MAX - 4];
+        va_end(args);
+        va_start(args, format);
+        (void)vsnprintf(cut, sizeof(cut), format, args);
+        buf_reset(&text);
+        buf_printf(&text, "%s...", cut);
+    }
+    va_end(args);
+    free(job->why.text);
+    if (job->why.kind == WHY_NONE)
+        job->why.since_ns = now;
+    job->why.kind = kind;
+    job->why.signature = signature * 8 + (uint64_t)kind;
+    job->why.text = buf_take(&text);
+    job->why.made_ns = now;
+    cache_dirty(&scheduler->cache, job);
+}
+
+void why_clear(struct sched_job *job)
+{
+    free(job->why.text);
+    job->why = (struct job_why){.kind = WHY_NONE};
+}
+
+bool why_queue(struct scheduler *scheduler, struct sched_job *job)
+{
+    const struct sched_queue *queue = job->queue;
+    if (queue->uid && queue->open)
+        return false;
+    if (why_is_due(scheduler, job, WHY_QUEUE))
+        why_set(scheduler, job, WHY_QUEUE, queue->uid != NULL, "queue \"%s\" %s", queue->name,
+                queue->uid ? "is not open: it takes no jobs until somebody opens it"
+                           : "does not exist: create it, or name another in the job");
+    return true;
+}
+
+void why_pods(struct scheduler *scheduler, struct sched_job *job)
+{
+    uint32_t there = job_have(job) + job_waiting(job);
+    if (!why_is_due(scheduler, job, WHY_PODS))
+        return;
+    for (size_t i = 0; job->roles_enforced && i < job->roles.n; i++) {
+        const struct task_role *role = &job->roles.items[i];
+        if ((int64_t)role->have + role->waiting >= role->min)
+            continue;
+        why_set(scheduler, job, WHY_PODS, 2,
+                "not enough pods of task \"%s\" exist: %u of at least %d", role->name,
+                role->have + role->waiting, role->min);
+        return;
+    }
+    why_set(scheduler, job, WHY_PODS, 1, "not enough pods exist: %u of at least %d", there,
+            job->min_member);
+}
+
+/* ---- gangs ----------------------------------------------------------------------------------- */
+
+static uint32_t at_most(int64_t wanted, size_t there)
+{
+    if (wanted <= 0)
+        return 0;
+    return wanted < (int64_t)there ? (uint32_t)wanted : (uint32_t)there;
+}
+
+struct resource_set why_gang_needs(const struct sched_job *job)
+{
+    struct resource_set needs = {NULL, 0};
+    int64_t missing = (int64_t)job->min_member - job_have(job);
+    int64_t surplus = missing; /* beyond what the roles need by themselves */
+    for (size_t r = 0; job->roles_enforced && r < job->roles.n; r++) {
+        const struct task_role *role = &job->roles.items[r];
+        if (role->min > (int64_t)role->have)
+            surplus -= role->min - (int64_t)role->have;
+    }
+    for (size_t r = 0; r < job->roles.n; r++) {
+        const struct task_role *role = &job->roles.items[r];
+        int64_t lacks = job->roles_enforced ? role->min - (int64_t)role->have : 0;
+        for (size_t g = 0; g < job->groups.n; g++) {
+            const struct task_group *group = job->groups.items[g];
+            if (group->role != r)
+                continue;
+            uint32_t taken = at_most(lacks, group->pending.n);
+            uint32_t more = at_most(surplus, group->pending.n - taken);
+            lacks -= taken;
+            surplus -= more;
+            resource_set_add(&needs, &group->cls->request, (int64_t)taken + more);
+        }
+    }
+    return needs;
+}
+
+/* "needs cpu 384, and cpu 320 is free in the whole cluster: 64 short." for each short resource. */
+static bool add_short(const struct cache *cache, const struct resource_set *needs, struct buf *out)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < needs->n; i++) {
+        uint32_t id = needs->items[i].id;
+        int64_t wants = needs->items[i].amount;
+        int64_t has = resource_vector_get(&cache->free, id);
+        if (wants <= has)
+            continue;
+        buf_printf(out, "%s %s ", any ? "," : " It needs", resource_name(id));
+        resource_print(out, id, wants);
+        buf_add_cstr(out, " and ");
+        resource_print(out, id, has);
+        buf_add_cstr(out, " is free (");
+        resource_print(out, id, wants - has);
+        buf_add_cstr(out, " short)");
+        any = true;
+    }
+    if (any)
+        buf_add_char(out, '.');
+    return any;
+}
+
+static void add_pod(const struct sched_job *job, const struct task_group *group, struct buf *out)
+{
+    const struct resource_set *request = &group->cls->request;
+    const char *role = job->roles.items[group->role].name;
+    if (role[0])
+        buf_printf(out, " A pod of task \"%s\" (", role);
+    else
+        buf_add_cstr(out, " A pod (");
+    bool first = true;
+    for (uint32_t i = 0; i < request->n; i++) {
+        if (request->items[i].id == RESOURCE_PODS)
+            continue;
+        buf_printf(out, "%s%s ", first ? "" : ", ", resource_name(request->items[i].id));
+        resource_print(out, request->items[i].id, request->items[i].amount);
+        first = false;
+    }
+    buf_add_cstr(out, first ? "best effort): " : "): ");
+}
+
+void why_gang(struct scheduler *scheduler, struct sched_job *job, const struct task_group *group,
+              uint32_t would, uint64_t signature, struct str nodes)
+{
+    cleanup_buf struct buf text = BUF_INIT(16 * WHY_TEXT_MAX);
+    struct resource_set needs = why_gang_needs(job);
+    uint32_t have = job_have(job) + would;
+    int64_t lacking = (int64_t)job->min_member - have;
+    buf_printf(&text,
+               "%lld/%u tasks in gang unschedulable: ", (long long)(lacking > 0 ? lacking : 1),
+               job->task_count);
+    buf_printf(&text, "%u of the %d pods that start together fit, in queue \"%s\".", have,
+               job->min_member, job->queue->name);
+    if (!add_short(&scheduler->cache, &needs, &text))
+        buf_add_cstr(&text, " Enough is free in all, but not on single nodes.");
+    add_pod(job, group, &text);
+    buf_add_str(&text, nodes);
+    resource_set_clear(&needs);
+    why_set(scheduler, job, WHY_NODES, signature, "%s", text.p);
+}
+
+void why_surplus(struct scheduler *scheduler, struct sched_job *job, const struct task_group *group,
+                 uint64_t signature, struct str nodes)
+{
+    cleanup_buf struct buf text = BUF_INIT(16 * WHY_TEXT_MAX);
+    buf_printf(&text, "%u pods above the minimum of the job wait, in queue \"%s\".",
+               job->count[TASK_PENDING], job->queue->name);
+    add_pod(job, group, &text);
+    buf_add_str(&text, nodes);
+    why_set(scheduler, job, WHY_NODES, signature, "%s", text.p);
+}

@@ -1,0 +1,34 @@
+/*
+ * Why a job waits, in sentences that a person can act on.
+ */
+#ifndef PUMICE_SCHEDULER_WHY_H
+#define PUMICE_SCHEDULER_WHY_H
+
+#include "scheduler/scheduler.h"
+
+#define WHY_TEXT_MAX 1024
+
+/* Whether a reason of that kind and signature is worth writing again (the text costs a look at
+ * every node): the kind is new, or the text is old. */
+bool why_is_due(const struct scheduler *scheduler, const struct sched_job *job, enum why_kind kind);
+/* Sets the reason; `since` is kept while the job waits for any. */
+void why_set(struct scheduler *scheduler, struct sched_job *job, enum why_kind kind,
+             uint64_t signature, const char *format, ...) __attribute__((format(printf, 5, 6)));
+void why_clear(struct sched_job *job);
+
+/* Queue absent or closed; true when it is, and the reason is set. */
+bool why_queue(struct scheduler *scheduler, struct sched_job *job);
+/* Fewer pods than the minimum. */
+void why_pods(struct scheduler *scheduler, struct sched_job *job);
+/* The gang does not fit: `would` more pods fit, then one of `group` did not, for the reasons in
+ * `nodes`. Nothing of the attempt is placed any more. */
+void why_gang(struct scheduler *scheduler, struct sched_job *job, const struct task_group *group,
+              uint32_t would, uint64_t signature, struct str nodes);
+/* Pods above the minimum do not fit. */
+void why_surplus(struct scheduler *scheduler, struct sched_job *job, const struct task_group *group,
+                 uint64_t signature, struct str nodes);
+
+/* What the pods that are still to be placed for the minimum ask for, in the order of placing. */
+struct resource_set why_gang_needs(const struct sched_job *job);
+
+#endif

@@ -1,0 +1,501 @@
+/*
+ * A small API server in memory around a real scheduler: pods, nodes, PodGroups and queues as raw
+ * JSON through real stores, answers and faults through a fake transport, on a virtual clock.
+ *
+ * Every object has a version; the "watch" shows a change after `watch_ns`. Checks: no node over its
+ * allocatable, no gang half-bound at rest, the cache's sums equal a recount.
+ */
+#ifndef PUMICE_TESTS_UNIT_SCHEDULER_CLUSTER_H
+#define PUMICE_TESTS_UNIT_SCHEDULER_CLUSTER_H
+
+#include "testing.h"
+
+#include "base/intern.h"
+#include "kube/fake_transport.h"
+#include "scheduler/fit.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/status.h"
+#include <stdio.h>
+
+#define NAME_SIZE 64
+
+struct test_pod {
+    char name[NAME_SIZE], group[NAME_SIZE], role[NAME_SIZE], node[NAME_SIZE], uid[NAME_SIZE];
+    char *spec; /* owned; members of the spec after schedulerName, beginning with a comma, or "" */
+    const char *phase;
+    bool deleted, gone, unschedulable;
+    uint64_t rv;
+    unsigned binds, tellings;
+    int fail;        /* status of the next bind, 0: none; negative: always */
+    bool fail_after; /* the failing bind takes effect all the same */
+};
+
+struct test_group {
+    char name[NAME_SIZE], uid[NAME_SIZE];
+    char *spec;   /* owned; members of the spec */
+    char *status; /* owned; JSON */
+    bool gone;
+    uint64_t rv;
+    unsigned patches, fail;
+};
+
+struct cluster {
+    struct loop *loop;
+    struct fake_transport *fake;
+    struct window *window;
+    struct store *pods, *nodes, *podgroups, *queues, *priorityclasses;
+    struct scheduler *scheduler;
+    VEC(struct test_pod *) pod_list;
+    VEC(struct test_group *) group_list;
+    uint64_t rv;
+    unsigned queue_posts, binds;
+    bool shared; /* pods and groups outlive this scheduler */
+};
+
+/* ---- what the server has --------------------------------------------------------------------- */
+
+static inline struct str pod_json(struct arena *arena, const struct test_pod *pod)
+{
+    return arena_printf(
+        arena,
+        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"%s\",\"resourceVersion\":"
+        "\"%llu\",\"annotations\":{\"scheduling.k8s.io/group-name\":\"%s\",\"volcano.sh/"
+        "task-spec\":\"%s\"}%s},\"spec\":{\"schedulerName\":\"volcano\"%s%s%s%s},\"status\":{"
+        "\"phase\":\"%s\"%s}}",
+        pod->name, pod->uid, (unsigned long long)pod->rv, pod->group, pod->role,
+        pod->deleted ? ",\"deletionTimestamp\":\"2026-11-29T18:00:00Z\"" : "",
+        pod->node[0] ? ",\"nodeName\":\"" : "", pod->node, pod->node[0] ? "\"" : "", pod->spec,
+        pod->phase,
+        pod->unschedulable ? ",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\","
+                             "\"reason\":\"Unschedulable\"}]"
+                           : "");
+}
+
+static inline struct str group_json(struct arena *arena, const struct test_group *group)
+{
+    return arena_printf(arena,
+                        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"%s\","
+                        "\"resourceVersion\":\"%llu\"},\"spec\":{%s},\"status\":%s}",
+                        group->name, group->uid, (unsigned long long)group->rv, group->spec,
+                        group->status);
+}
+
+static inline void show_pod(struct cluster *c, struct test_pod *pod)
+{
+    cleanup_arena struct arena arena = ARENA_INIT;
+    pod->rv = ++c->rv;
+    if (pod->gone)
+        store_apply_deleted(c->pods, pod_json(&arena, pod));
+    else
+        store_apply(c->pods, pod_json(&arena, pod));
+}
+
+static inline void show_group(struct cluster *c, struct test_group *group)
+{
+    cleanup_arena struct arena arena = ARENA_INIT;
+    group->rv = ++c->rv;
+    if (group->gone)
+        store_apply_deleted(c->podgroups, group_json(&arena, group));
+    else
+        store_apply(c->podgroups, group_json(&arena, group));
+}
+
+static inline struct test_pod *find_pod(struct cluster *c, const char *name)
+{
+    for (size_t i = 0; i < c->pod_list.n; i++)
+        if (!c->pod_list.items[i]->gone && strcmp(c->pod_list.items[i]->name, name) == 0)
+            return c->pod_list.items[i];
+    return NULL;
+}
+
+static inline struct test_group *find_group(struct cluster *c, const char *name)
+{
+    for (size_t i = 0; i < c->group_list.n; i++)
+        if (!c->group_list.items[i]->gone && strcmp(c->group_list.items[i]->name, name) == 0)
+            return c->group_list.items[i];
+    return NULL;
+}
+
+/* ---- the server ------------------------------------------------------------------------------ */
+
+static inline int answer(struct buf *body, int status)
+{
+    buf_printf(body, "{\"kind\":\"Status\",\"code\":%d,\"message\":\"status %d\"}", status, status);
+    return status;
+}
+
+static inline struct str field(struct str json, const char *key)
+{
+    cleanup_free char *needle = xasprintf("\"%s\":\"", key);
+    ptrdiff_t at = str_find(json, str_of(needle));
+    if (at < 0)
+        return STR_NULL;
+    struct str rest = str_from(json, (size_t)at + strlen(needle));
+    return str_sub(rest, 0, (size_t)str_chr(rest, '"'));
+}
+
+static inline int serve_bind(struct cluster *c, struct test_pod *pod, struct str text,
+                             struct buf *body)
+{
+    struct str target = str_from(text, (size_t)str_find(text, STR("\"target\"")));
+    struct str node = field(target, "name");
+    if (!pod)
+        return answer(body, 404);
+    int fail = pod->fail;
+    if (fail > 0)
+        pod->fail = 0;
+    if (fail && !pod->fail_after)
+        return answer(body, fail > 0 ? fail : -fail);
+    assert_true(str_is(field(text, "uid"), pod->uid));
+    if (pod->node[0] || pod->deleted)
+        return answer(body, 409);
+    snprintf(pod->node, sizeof(pod->node), "%.*s", STR_ARG(node));
+    pod->binds++;
+    c->binds++;
+    pod->rv = ++c->rv; /* the watch shows it with the next change, or by show_pod */
+    if (fail)
+        return answer(body, fail > 0 ? fail : -fail);
+    return answer(body, 201);
+}
+
+static inline int serve_pod(struct cluster *c, const struct kube_call_spec *spec, struct str name,
+                            struct str verb, struct buf *body)
+{
+    cleanup_arena struct arena arena = ARENA_INIT;
+    cleanup_free char *text = str_dup(name);
+    struct test_pod *pod = find_pod(c, text);
+    if (str_is(verb, "binding"))
+        return serve_bind(c, pod, spec->body, body);
+    if (!pod)
+        return answer(body, 404);
+    if (str_is(verb, "status")) {
+        assert_int_equal(spec->content, KUBE_STRATEGIC_PATCH);
+        pod->tellings++;
+        pod->unschedulable = true;
+        pod->rv = ++c->rv;
+    }
+    buf_add_str(body, pod_json(&arena, pod));
+    return 200;
+}
+
+static inline int serve_group(struct cluster *c, const struct kube_call_spec *spec, struct str name,
+                              struct buf *body)
+{
+    cleanup_arena struct arena arena = ARENA_INIT;
+    cleanup_free char *text = str_dup(name);
+    struct test_group *group = find_group(c, text);
+    if (!group)
+        return answer(body, 404);
+    if (!str_is(field(spec->body, "uid"), group->uid))
+        return answer(body, 409);
+    if (group->fail) {
+        group->fail--;
+        return answer(body, 500);
+    }
+    size_t at = (size_t)str_find(spec->body, STR("\"status\":")) + strlen("\"status\":");
+    free(group->status);
+    group->status = str_dup(str_sub(spec->body, at, spec->body.n - 1));
+    group->patches++;
+    group->rv = ++c->rv;
+    buf_add_str(body, group_json(&arena, group));
+    return 200;
+}
+
+static inline int serve_queue(struct cluster *c, const struct kube_call_spec *spec,
+                              struct buf *body)
+{
+    struct str name = field(spec->body, "name");
+    c->queue_posts++;
+    buf_printf(body,
+               "{\"metadata\":{\"name\":\"%.*s\",\"uid\":\"q-%.*s\",\"resourceVersion\":\"%llu\"},"
+               "\"spec\":{\"weight\":1}}",
+               STR_ARG(name), STR_ARG(name), (unsigned long long)++c->rv);
+    return 201;
+}
+
+static inline int serve(void *arg, const struct kube_call_spec *spec, struct buf *body)
+{
+    struct cluster *c = arg;
+    struct str path = spec->path, part, parts[12];
+    size_t n = 0;
+    while (n < 12 && str_split(&path, '/', &part))
+        parts[n++] = part;
+    if (spec->method == KUBE_POST && str_is(parts[n - 1], "queues"))
+        return serve_queue(c, spec, body);
+    if (str_is(parts[n - 2], "podgroups"))
+        return serve_group(c, spec, parts[n - 1], body);
+    if (str_is(parts[n - 2], "pods"))
+        return serve_pod(c, spec, parts[n - 1], STR_NULL, body);
+    return serve_pod(c, spec, parts[n - 2], parts[n - 1], body);
+}
+
+/* ---- making things --------------------------------------------------------------------------- */
+
+static inline void add_node_json(struct cluster *c, const char *name, const char *labels,
+                                 const char *spec, const char *allocatable)
+{
+    cleanup_arena struct arena arena = ARENA_INIT;
+    store_apply(c->nodes,
+                arena_printf(&arena,
+                             "{\"metadata\":{\"name\":\"%s\",\"uid\":\"n-%s\",\"resourceVersion\":"
+                             "\"%llu\",\"labels\":{%s}},\"spec\":{%s},\"status\":{\"allocatable\":{"
+                             "%s}}}",
+                             name, name, (unsigned long long)++c->rv, labels, spec, allocatable));
+}
+
+static inline void add_node(struct cluster *c, const char *name, int cpu)
+{
+    cleanup_free char *allocatable =
+        xasprintf("\"cpu\":\"%d\",\"memory\":\"64Gi\",\"pods\":\"110\"", cpu);
+    add_node_json(c, name, "", "", allocatable);
+}
+
+static inline void add_nodes(struct cluster *c, unsigned count, int cpu)
+{
+    for (unsigned i = 0; i < count; i++) {
+        cleanup_free char *name = xasprintf("n%u", i);
+        add_node(c, name, cpu);
+    }
+}
+
+static inline void delete_node(struct cluster *c, const char *name)
+{
+    cleanup_arena struct arena arena = ARENA_INIT;
+    store_apply_deleted(c->nodes, arena_printf(&arena,
+                                               "{\"metadata\":{\"name\":\"%s\",\"uid\":\"n-%s\","
+                                               "\"resourceVersion\":\"%llu\"}}",
+                                               name, name, (unsigned long long)++c->rv));
+}
+
+static inline struct test_group *add_group(struct cluster *c, const char *name, const char *spec)
+{
+    struct test_group *group = xnew(struct test_group);
+    snprintf(group->name, sizeof(group->name), "%s", name);
+    snprintf(group->uid, sizeof(group->uid), "g-%s-%llu", name, (unsigned long long)c->rv);
+    group->spec = xstrdup(spec);
+    group->status = xstrdup("{}");
+    vec_push(&c->group_list, group);
+    show_group(c, group);
+    return group;
+}
+
+static inline struct test_pod *add_pod_spec(struct cluster *c, const char *name, const char *group,
+                                            const char *role, const char *spec)
+{
+    struct test_pod *pod = xnew(struct test_pod);
+    snprintf(pod->name, sizeof(pod->name), "%s", name);
+    snprintf(pod->group, sizeof(pod->group), "%s", group);
+    snprintf(pod->role, sizeof(pod->role), "%s", role);
+    snprintf(pod->uid, sizeof(pod->uid), "p-%s-%llu", name, (unsigned long long)c->rv);
+    pod->spec = xstrdup(spec);
+    pod->phase = "Pending";
+    vec_push(&c->pod_list, pod);
+    show_pod(c, pod);
+    return pod;
+}
+
+static inline char *cpu_spec(const char *cpu)
+{
+    return xasprintf(",\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]", cpu);
+}
+
+static inline void add_pods(struct cluster *c, const char *group, const char *role, unsigned count,
+                            const char *cpu)
+{
+    cleanup_free char *spec = cpu_spec(cpu);
+    for (unsigned i = 0; i < count; i++) {
+        cleanup_free char *name = xasprintf("%s-%s-%u", group, role, i);
+        add_pod_spec(c, name, group, role, spec);
+    }
+}
+
+/* A gang of `count` pods that all start together. */
+static inline struct test_group *add_gang(struct cluster *c, const char *name, unsigned count,
+                                          const char *cpu)
+{
+    cleanup_free char *spec = xasprintf("\"minMember\":%u", count);
+    struct test_group *group = add_group(c, name, spec);
+    add_pods(c, name, "w", count, cpu);
+    return group;
+}
+
+static inline void set_phase(struct cluster *c, const char *group, const char *phase)
+{
+    for (size_t i = 0; i < c->pod_list.n; i++) {
+        struct test_pod *pod = c->pod_list.items[i];
+        if (pod->gone || strcmp(pod->group, group) != 0 || !pod->node[0])
+            continue;
+        pod->phase = phase;
+        show_pod(c, pod);
+    }
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static inline void sync_store(struct store *store, uint64_t rv)
+{
+    store_list_begin(store);
+    store_list_end(store, rv);
+}
+
+static inline void start_scheduler(struct cluster *c, const char *conf)
+{
+    static const char *const names[] = {"volcano"};
+    struct error err = ERROR_INIT;
+    struct sched_config *config =
+        conf ? sched_config_parse(str_of(conf), &err) : sched_config_default();
+    assert_non_null(config);
+    c->fake = fake_new(c->loop, serve, c);
+    c->window = window_new(c->loop, &c->fake->base, &(struct window_config){.initial = 16});
+    c->scheduler = scheduler_new(&(struct scheduler_params){.loop = c->loop,
+                                                            .transport = &c->fake->base,
+                                                            .window = c->window,
+                                                            .pods = c->pods,
+                                                            .nodes = c->nodes,
+                                                            .podgroups = c->podgroups,
+                                                            .queues = c->queues,
+                                                            .priorityclasses = c->priorityclasses,
+                                                            .names = names,
+                                                            .name_count = 1,
+                                                            .default_queue = "default",
+                                                            .config = config});
+}
+
+static inline void stop_scheduler(struct cluster *c)
+{
+    scheduler_free(c->scheduler);
+    window_free(c->window);
+    kube_transport_free(&c->fake->base);
+    c->scheduler = NULL;
+}
+
+static inline void new_stores(struct cluster *c)
+{
+    c->pods = store_new(&pod_store_type);
+    c->nodes = store_new(&node_store_type);
+    c->podgroups = store_new(&podgroup_store_type);
+    c->queues = store_new(&queue_store_type);
+    c->priorityclasses = store_new(&priorityclass_store_type);
+}
+
+static inline void free_stores(struct cluster *c)
+{
+    store_free(c->pods);
+    store_free(c->nodes);
+    store_free(c->podgroups);
+    store_free(c->queues);
+    store_free(c->priorityclasses);
+}
+
+static inline void sync_all(struct cluster *c)
+{
+    struct store *stores[] = {c->pods, c->nodes, c->podgroups, c->queues, c->priorityclasses};
+    for (size_t i = 0; i < ARRAY_SIZE(stores); i++)
+        if (!store_synced(stores[i]))
+            sync_store(stores[i], 0);
+}
+
+/* A scheduler that leads, with complete (empty) lists. NULL: the built-in configuration. */
+static inline struct cluster *cluster_new(const char *conf)
+{
+    struct cluster *c = xnew(struct cluster);
+    c->loop = loop_new_virtual(1, INT64_C(1764000000) * NSEC_PER_SEC);
+    new_stores(c);
+    start_scheduler(c, conf);
+    sync_all(c);
+    scheduler_lead(c->scheduler, true);
+    return c;
+}
+
+static inline void cluster_free(struct cluster *c)
+{
+    stop_scheduler(c);
+    free_stores(c);
+    for (size_t i = 0; i < c->pod_list.n; i++) {
+        free(c->pod_list.items[i]->spec);
+        free(c->pod_list.items[i]);
+    }
+    for (size_t i = 0; i < c->group_list.n; i++) {
+        free(c->group_list.items[i]->spec);
+        free(c->group_list.items[i]->status);
+        free(c->group_list.items[i]);
+    }
+    vec_clear(&c->pod_list);
+    vec_clear(&c->group_list);
+    loop_free(c->loop);
+    free(c);
+}
+
+/* The process is replaced: a new scheduler sees what the server has. */
+static inline void cluster_restart(struct cluster *c, void (*nodes)(struct cluster *))
+{
+    stop_scheduler(c);
+    free_stores(c);
+    new_stores(c);
+    start_scheduler(c, NULL);
+    nodes(c);
+    for (size_t i = 0; i < c->group_list.n; i++)
+        show_group(c, c->group_list.items[i]);
+    for (size_t i = 0; i < c->pod_list.n; i++)
+        show_pod(c, c->pod_list.items[i]);
+    scheduler_lead(c->scheduler, true);
+    struct store *stores[] = {c->pods, c->nodes, c->podgroups, c->queues, c->priorityclasses};
+    for (size_t i = 0; i < ARRAY_SIZE(stores); i++) {
+        store_list_begin(stores[i]);
+        store_list_abort(stores[i]);
+    }
+}
+
+static inline void run_for(struct cluster *c, int64_t ns)
+{
+    int64_t end = loop_now(c->loop) + ns;
+    while (loop_now(c->loop) < end && loop_turn(c->loop, end - loop_now(c->loop)))
+        ;
+}
+
+static inline void run(struct cluster *c)
+{
+    run_for(c, 2 * NSEC_PER_SEC);
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+static inline unsigned bound(struct cluster *c, const char *group, const char *role)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < c->pod_list.n; i++) {
+        const struct test_pod *pod = c->pod_list.items[i];
+        if (!pod->gone && strcmp(pod->group, group) == 0 && pod->node[0] &&
+            (!role || strcmp(pod->role, role) == 0))
+            count++;
+    }
+    return count;
+}
+
+static inline void check(struct cluster *c)
+{
+    const struct cache *cache = &c->scheduler->cache;
+    const char *wrong = cache_audit(cache);
+    if (wrong)
+        fail_msg("%s", wrong);
+    for (size_t i = 0; i < cache->nodes.n; i++) {
+        const struct sched_node *node = cache->nodes.items[i];
+        for (uint32_t id = 0; node && node->object && id < resource_id_count(); id++)
+            assert_true(resource_vector_get(&node->used, id) <=
+                        resource_vector_get(&node->object->allocatable, id));
+    }
+}
+
+#define assert_says(group, text)                                                                   \
+    do {                                                                                           \
+        if (str_find(str_of((group)->status), str_of(text)) < 0)                                   \
+            fail_msg("\"%s\" is not in %s", text, (group)->status);                                \
+    } while (0)
+
+#define assert_silent(group, text)                                                                 \
+    do {                                                                                           \
+        if (str_find(str_of((group)->status), str_of(text)) >= 0)                                  \
+            fail_msg("\"%s\" is in %s", text, (group)->status);                                    \
+    } while (0)
+
+#endif
