@@ -240,6 +240,9 @@ static void failed(struct kube_call *call, CURLcode code)
 {
     const struct kube_config *config = call->lane->transport->config;
     const char *detail = call->easy->error[0] ? call->easy->error : curl_easy_strerror(code);
+    /* libcurl wanted to repeat the request, which on_seek does not let it. */
+    if (code == CURLE_SEND_FAIL_REWIND)
+        detail = "the connection broke before the answer came";
     char why[ERROR_TEXT_MAX];
     if (is_connect_problem(code))
         call->lane->open = false;

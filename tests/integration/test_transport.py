@@ -118,13 +118,17 @@ def test_a_cut_answer_to_a_read_is_no_answer(ns, proxy, through):
         assert (line.what, line.error_class) == ("not-sent", "retry")
 
 
-def test_goaway_costs_nothing(api, ns, proxy, through):
+def test_goaway_loses_nothing(api, ns, proxy, through):
+    """Streams that were under way may be in doubt; all others go on over a new connection."""
     proxy.add({"match": {"verb": "create"}, "probability": 0.05, "seed": 3,
                "action": {"type": "goaway"}})
-    lines = create(through, ns, 400, inflight=20).lines()
-    assert tally(lines).get(("not-sent", 0), 0) == 0
-    assert tally(lines)[("answered", 201)] + tally(lines).get(("in-doubt", 0), 0) == 400
-    assert len(made(api, ns)) == 400
+    count = tally(create(through, ns, 400, inflight=20).lines())
+    assert set(count) <= {("answered", 201), ("in-doubt", 0)}
+    assert count[("answered", 201)] > 200
+    exist = len(made(api, ns))
+    assert count[("answered", 201)] <= exist <= 400
+    names = [e["name"] for e in sent(proxy)]
+    assert len(names) == len(set(names)) == exist
     assert len({e["conn"] for e in sent(proxy)}) > 2
 
 
