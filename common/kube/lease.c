@@ -85,7 +85,7 @@ static void renewed(struct lease *lease)
     if (lease->leading)
         return;
     lease->leading = true;
-    log_info("lease %s/%s: became the leader", lease->config.ns, lease->config.name);
+    log_debug("lease %s/%s: became the leader", lease->config.ns, lease->config.name);
     lease->changed(true, lease->arg);
 }
 
