@@ -222,9 +222,10 @@ struct conn *conn_open(struct conn_table *table, void *connection, int fd)
     return conn;
 }
 
-void conn_close(struct conn_table *table, struct conn *conn)
+enum conn_phase conn_close(struct conn_table *table, struct conn *conn)
 {
     lock(table);
+    const enum conn_phase phase = conn->phase;
     list_remove(&conn->link);
     table->count--;
     if (conn->cut)
@@ -233,6 +234,7 @@ void conn_close(struct conn_table *table, struct conn *conn)
         table->suspended_count--;
     unlock(table);
     free(conn);
+    return phase;
 }
 
 void conn_enter(struct conn_table *table, struct conn *conn, enum conn_phase phase)

@@ -68,8 +68,8 @@ void conn_table_clear(struct conn_table *table);
 /* A new connection, in CONN_HANDSHAKE; owned by the table until conn_close. Over the limit it is
  * shut at once. */
 struct conn *conn_open(struct conn_table *table, void *connection, int fd);
-/* Before libmicrohttpd closes the descriptor. Frees it. */
-void conn_close(struct conn_table *table, struct conn *conn);
+/* Before libmicrohttpd closes the descriptor. Frees it; returns the phase it was in. */
+enum conn_phase conn_close(struct conn_table *table, struct conn *conn);
 /* Enters a phase (not CONN_SUSPENDED). From CONN_REPLYING to CONN_WAITING a request is complete. */
 void conn_enter(struct conn_table *table, struct conn *conn, enum conn_phase phase);
 /* When the request under way began. */

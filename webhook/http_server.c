@@ -41,6 +41,7 @@ struct exchange {
     char *body;       /* owned; `used` bytes and a NUL */
     size_t used, cap; /* cap: bytes charged */
     size_t expected;  /* Content-Length */
+    int64_t began_ns; /* its first byte */
     int64_t timeout_ns;
     int refusal; /* HTTP status for the end of the body; 0: none */
 };
@@ -176,6 +177,7 @@ static enum MHD_Result on_header(struct http_server *server, struct MHD_Connecti
     struct exchange *exchange = xnew(struct exchange);
     exchange->conn = conn;
     exchange->expected = length;
+    exchange->began_ns = conn_request_ns(&server->table, conn);
     exchange->timeout_ns = client_timeout(connection);
     *slot = exchange;
     return MHD_YES;
@@ -259,7 +261,7 @@ static bool wait_for_change(struct http_server *server, struct exchange *exchang
 static struct http_request request_of(struct http_server *server, const struct exchange *exchange,
                                       const char *path)
 {
-    int64_t began_ns = exchange->conn->request_ns;
+    int64_t began_ns = exchange->began_ns;
     int64_t timeout_ns =
         exchange->timeout_ns ? exchange->timeout_ns : server->config.limits.request_ns;
     int64_t margin_ns = timeout_ns / 4 < ANSWER_MARGIN_NS ? timeout_ns / 4 : ANSWER_MARGIN_NS;
@@ -403,9 +405,8 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
     if (!conn)
         return;
     struct session *session = conn->user;
-    if (conn->phase == CONN_HANDSHAKE)
+    if (conn_close(&server->table, conn) == CONN_HANDSHAKE)
         atomic_fetch_add(&server->handshakes_failed, 1);
-    conn_close(&server->table, conn);
     tls_credentials_unref(session->credentials);
     free(session);
     *context = NULL;

@@ -121,7 +121,7 @@ static void check_job_name(struct admission_case *c, const cJSON *spec, const ch
         problem_invalid(&c->problems, "create job with name %.253s validate failed [%s]", job_name,
                         reason);
     for (size_t i = 0; i < ARRAY_SIZE(with_service) && plugins; i++) {
-        if (!cJSON_HasObjectItem(plugins, with_service[i]))
+        if (!cJSON_GetObjectItemCaseSensitive(plugins, with_service[i]))
             continue;
         reason = naming_service(str_of(job_name));
         if (reason)
