@@ -235,7 +235,7 @@ static void unreachable(struct window *window, struct window_request *request)
 
 /* Tells the limit what an answer means for it. */
 static void measure(struct window *window, const struct window_request *request,
-                    const struct kube_result *result, bool used)
+                    const struct kube_result *result)
 {
     int64_t now = loop_now(window->loop);
     bool answered = result->outcome == KUBE_ANSWERED;
@@ -249,7 +249,7 @@ static void measure(struct window *window, const struct window_request *request,
     } else if (answered && request->cls != WINDOW_LEASE) {
         window->rejecting = false;
         window_limit_answer(&window->limit, (enum window_class)request->cls, result->latency_ns,
-                            used, now);
+                            window->full_ns >= now - result->latency_ns, now);
     }
 }
 
@@ -257,7 +257,6 @@ static void answered(const struct kube_result *result, void *arg)
 {
     struct window_request *request = arg;
     struct window *window = request->flow->window;
-    bool used = window->busy >= (unsigned)window->limit.value;
 
     leave_flight(window, request);
     loop_defer(window->loop, &window->pump);
@@ -267,7 +266,7 @@ static void answered(const struct kube_result *result, void *arg)
         backoff_reset(&window->unreachable);
         throttled(window, request, result->retry_after_ns);
     } else {
-        measure(window, request, result, used);
+        measure(window, request, result);
         finish(request, result);
     }
 }
@@ -336,8 +335,10 @@ static bool may_send(struct window *window)
 {
     int64_t now = loop_now(window->loop);
 
-    if (window->busy >= (unsigned)window->limit.value)
+    if (window->busy >= (unsigned)window->limit.value) {
+        window->full_ns = now;
         return false;
+    }
     if (now < window->hold_ns) {
         loop_timer_set_earlier(window->loop, &window->wake, window->hold_ns - now);
         return false;

@@ -12,10 +12,10 @@
  * result. While the server answers nothing but 429, or cannot be reached, nothing else is tried
  * either until that time has passed.
  *
- * Classes go in the order of enum window_class, except that one request in sixteen is of a class
- * that has waited at least 50 ms (never WINDOW_EVENT, which only goes when nothing else waits).
- * WINDOW_LEASE has two slots of its own and is held back by neither limit, QPS, fence nor faults.
- * Loop thread only.
+ * Classes go in the order of enum window_class, except that after sixteen requests of higher
+ * classes one goes to a class that has waited at least 50 ms (never WINDOW_EVENT, which only goes
+ * when nothing else waits). WINDOW_LEASE has two slots of its own and is held back by neither
+ * limit, QPS, fence nor faults. Loop thread only.
  */
 #ifndef PUMICE_KUBE_WINDOW_H
 #define PUMICE_KUBE_WINDOW_H

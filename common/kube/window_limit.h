@@ -26,7 +26,7 @@ struct window_limit {
 };
 
 void window_limit_init(struct window_limit *limit, unsigned initial, unsigned max);
-/* An answer that is no fault; `used`: the window was full. */
+/* An answer that is no fault; `used`: the window was full while the request was in flight. */
 void window_limit_answer(struct window_limit *limit, enum window_class cls, int64_t latency_ns,
                          bool used, int64_t now);
 /* A 429, a 5xx or no answer. True when it counts: faults within one latency count as one. */

@@ -7,9 +7,9 @@
  */
 #include "kube/window_private.h"
 
-#define ROUND_ROBIN_EVERY 4            /* one pick in four */
-#define PASSED_PICKS 16                /* a lower class gets one pick in so many at most ... */
-#define PASSED_NS (50 * NSEC_PER_MSEC) /* ... and only after so long without one */
+#define ROUND_ROBIN_EVERY 4 /* one pick in four */
+#define PASSED_PICKS 16     /* after so many picks of others a lower class gets one ... */
+#define PASSED_NS (50 * NSEC_PER_MSEC) /* ... if it has been without one for so long */
 
 static const struct window_flow *flow_of(const struct heap_node *node, enum window_class cls)
 {

@@ -1,0 +1,890 @@
+/*
+ * The request window: order between classes and flows, what is retried and what is handed on,
+ * fence, tokens, cancellation; and its limit against a simulated server of a given capacity on a
+ * virtual clock.
+ */
+#include "testing.h"
+
+#include "base/limits.h"
+#include "base/vec.h"
+#include "kube/window_private.h"
+#include "manual_transport.h"
+#include <stdio.h>
+
+#define MS NSEC_PER_MSEC
+
+struct fixture {
+    struct loop *loop;
+    struct manual *server;
+    struct window *window;
+    bool inside;      /* a submit or cancel is running: nothing may call back */
+    bool refuse;      /* render gives up */
+    size_t body_size; /* bytes that render writes */
+    unsigned done;    /* callbacks run */
+    struct kube_result last;
+};
+
+/* A request of a test; its name is its path. */
+struct job {
+    struct fixture *f;
+    char name[16];
+    unsigned renders, done;
+    struct window_request *request;
+    void (*then)(struct job *job); /* what its done callback does besides */
+};
+
+static void start_window(struct fixture *f, const struct window_config *config)
+{
+    window_free(f->window);
+    f->window = window_new(f->loop, &f->server->base, config);
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = xnew(struct fixture);
+    f->loop = loop_new_virtual(1, 0);
+    f->server = manual_new(f->loop);
+    start_window(f, &(struct window_config){.initial = 4});
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    window_free(f->window);
+    assert_true(list_empty(&f->server->calls));
+    kube_transport_free(&f->server->base);
+    loop_free(f->loop);
+    free(f);
+    return 0;
+}
+
+static bool render(struct buf *path, struct buf *body, void *arg)
+{
+    struct job *job = arg;
+    assert_false(job->f->inside);
+    job->renders++;
+    buf_add_cstr(path, job->name);
+    for (size_t i = 0; i < job->f->body_size; i += 4096) {
+        static const char piece[4096] = "x";
+        size_t left = job->f->body_size - i;
+        buf_add(body, piece, left < sizeof(piece) ? left : sizeof(piece));
+    }
+    return !job->f->refuse;
+}
+
+static void done(const struct kube_result *result, void *arg)
+{
+    struct job *job = arg;
+    assert_false(job->f->inside);
+    job->done++;
+    job->request = NULL;
+    job->f->done++;
+    job->f->last = *result;
+    if (job->then)
+        job->then(job);
+}
+
+static void submit_delayed(struct fixture *f, struct job *job, const char *name,
+                           enum window_class cls, struct window_flow *flow, int64_t delay_ns)
+{
+    const struct window_spec spec = {.cls = cls,
+                                     .flow = flow,
+                                     .method = KUBE_POST,
+                                     .content = KUBE_MERGE_PATCH,
+                                     .render = render,
+                                     .done = done,
+                                     .arg = job,
+                                     .delay_ns = delay_ns};
+    job->f = f;
+    if (name)
+        (void)snprintf(job->name, sizeof(job->name), "%s", name);
+    f->inside = true;
+    job->request = window_submit(f->window, &spec);
+    f->inside = false;
+}
+
+static void submit(struct fixture *f, struct job *job, const char *name, enum window_class cls,
+                   struct window_flow *flow)
+{
+    submit_delayed(f, job, name, cls, flow, 0);
+}
+
+static bool cancel(struct job *job)
+{
+    job->f->inside = true;
+    bool unsent = window_cancel(job->f->window, job->request);
+    job->f->inside = false;
+    job->request = NULL;
+    return unsent;
+}
+
+static void turn(struct fixture *f)
+{
+    run_for(f->loop, 0);
+}
+
+/* The one call under way is `name`'s; answers it and lets the window go on. */
+static void serve(struct fixture *f, const char *name)
+{
+    turn(f);
+    assert_int_equal(f->server->inflight, 1);
+    assert_string_equal(manual_first(f->server)->path, name);
+    manual_answer(manual_first(f->server), 201, "{}", 0);
+    turn(f);
+}
+
+static void one_at_a_time(struct fixture *f)
+{
+    start_window(f, &(struct window_config){.initial = 1, .max_inflight = 1});
+}
+
+/* ---- plain calls ----------------------------------------------------------------------------- */
+
+static void test_sends_what_was_rendered(void **state)
+{
+    struct fixture *f = *state;
+    static struct job job;
+    f->body_size = 3;
+    submit(f, &job, "/a?b", WINDOW_CREATE, NULL);
+    assert_int_equal(job.renders, 0); /* not before the slot is free */
+    assert_int_equal(window_stats(f->window).waiting[WINDOW_CREATE], 1);
+    turn(f);
+    struct kube_call *call = manual_first(f->server);
+    assert_str(call->spec.path, "/a?b");
+    assert_int_equal(call->spec.body.n, 3);
+    assert_int_equal(call->spec.method, KUBE_POST);
+    assert_int_equal(call->spec.content, KUBE_MERGE_PATCH);
+    assert_int_equal(call->spec.timeout_ns, 30 * NSEC_PER_SEC);
+    manual_answer(call, 409, "{}", 0);
+    assert_int_equal(job.done, 1);
+    assert_int_equal(f->last.status, 409);
+    assert_int_equal(f->last.error.cls, ERROR_CONFLICT);
+    struct window_stats stats = window_stats(f->window);
+    assert_int_equal(stats.sent[WINDOW_CREATE], 1);
+    assert_int_equal(stats.waiting[WINDOW_CREATE], 0);
+    assert_int_equal(stats.inflight, 0);
+    assert_string_equal(window_class_name(WINDOW_STATUS), "status");
+}
+
+static void test_no_more_than_the_limit(void **state)
+{
+    struct fixture *f = *state;
+    static struct job jobs[6], leases[3];
+    for (size_t i = 0; i < 6; i++)
+        submit(f, &jobs[i], "x", WINDOW_BIND, NULL);
+    turn(f);
+    assert_int_equal(f->server->inflight, 4);
+    for (size_t i = 0; i < 3; i++)
+        submit(f, &leases[i], "lease", WINDOW_LEASE, NULL);
+    turn(f);
+    assert_int_equal(f->server->inflight, 6); /* two slots of its own */
+    assert_int_equal(window_stats(f->window).limit, 4);
+    assert_int_equal(window_stats(f->window).inflight, 6);
+    while (f->server->inflight > 0) {
+        manual_answer(manual_first(f->server), 200, "", 0);
+        turn(f);
+    }
+    assert_int_equal(f->done, 9);
+}
+
+static void test_refused_and_oversized_requests(void **state)
+{
+    struct fixture *f = *state;
+    static struct job job;
+    f->refuse = true;
+    submit(f, &job, "a", WINDOW_STATUS, NULL);
+    turn(f);
+    assert_int_equal(job.done, 1);
+    assert_int_equal(f->last.error.cls, ERROR_CANCELLED);
+    assert_int_equal(f->last.outcome, KUBE_NOT_SENT);
+    f->refuse = false;
+    f->body_size = LIMIT_REQUEST_BODY;
+    submit(f, &job, "b", WINDOW_STATUS, NULL);
+    serve(f, "b");
+    f->body_size++;
+    submit(f, &job, "c", WINDOW_STATUS, NULL);
+    turn(f);
+    assert_int_equal(job.done, 3);
+    assert_int_equal(f->last.error.cls, ERROR_LIMIT);
+    assert_int_equal(f->server->started, 1);
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+static void test_classes_in_order(void **state)
+{
+    struct fixture *f = *state;
+    static struct job jobs[WINDOW_CLASS_COUNT];
+    one_at_a_time(f);
+    for (int cls = WINDOW_CLASS_COUNT - 1; cls > WINDOW_LEASE; cls--)
+        submit(f, &jobs[cls], window_class_name((enum window_class)cls), (enum window_class)cls,
+               NULL);
+    for (int cls = WINDOW_LEASE + 1; cls < WINDOW_CLASS_COUNT; cls++)
+        serve(f, window_class_name((enum window_class)cls));
+}
+
+/* Endless creates: a status write still follows sixteen of them; an event none. */
+static void test_no_class_starves_but_events(void **state)
+{
+    struct fixture *f = *state;
+    static struct job creates[100], statuses[10], event;
+    one_at_a_time(f);
+    for (size_t i = 0; i < ARRAY_SIZE(creates); i++)
+        submit(f, &creates[i], "create", WINDOW_CREATE, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)
+        submit(f, &statuses[i], "status", WINDOW_STATUS, NULL);
+    submit(f, &event, "event", WINDOW_EVENT, NULL);
+    turn(f);
+    for (unsigned i = 0; i < 100; i++) {
+        /* One create takes 10 ms, so sixteen of them are more than the 50 ms that must pass too. */
+        run_for(f->loop, 10 * MS);
+        bool turn_of_status = i % 17 == 16;
+        assert_string_equal(manual_first(f->server)->path, turn_of_status ? "status" : "create");
+        manual_answer(manual_first(f->server), 200, "", 0);
+        turn(f);
+    }
+    assert_int_equal(event.done, 0);
+    for (size_t i = 0; i < ARRAY_SIZE(creates); i++)
+        if (creates[i].request)
+            cancel(&creates[i]);
+    turn(f);
+    for (unsigned i = 0; i < 30 && event.done == 0 && f->server->inflight > 0; i++) {
+        manual_answer(manual_first(f->server), 200, "", 0);
+        turn(f);
+    }
+    assert_int_equal(event.done, 1);
+}
+
+static void test_fast_bursts_keep_strict_order(void **state)
+{
+    struct fixture *f = *state;
+    static struct job creates[100], status;
+    one_at_a_time(f);
+    submit(f, &status, "status", WINDOW_STATUS, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(creates); i++)
+        submit(f, &creates[i], "create", WINDOW_CREATE, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(creates); i++)
+        serve(f, "create"); /* no time passes */
+    serve(f, "status");
+}
+
+static void test_nearest_gang_first_and_the_fourth_goes_round(void **state)
+{
+    struct fixture *f = *state;
+    static struct window_flow far, near, none;
+    static struct job jobs[18];
+    one_at_a_time(f);
+    window_flow_init(f->window, &far);
+    window_flow_init(f->window, &near);
+    window_flow_init(f->window, &none);
+    window_flow_set_missing(&far, 5);
+    window_flow_set_missing(&near, 2);
+    for (size_t i = 0; i < 6; i++) {
+        submit(f, &jobs[3 * i], "none", WINDOW_CREATE, &none);
+        submit(f, &jobs[3 * i + 1], "far", WINDOW_CREATE, &far);
+        submit(f, &jobs[3 * i + 2], "near", WINDOW_CREATE, &near);
+    }
+    assert_int_equal(near.count, 6);
+    const char *const want[] = {"near", "near", "near", "none", "near",
+                                "near", "near", "far",  "far",  "far"};
+    for (size_t i = 0; i < ARRAY_SIZE(want); i++)
+        serve(f, want[i]);
+    window_flow_set_missing(&far, 0); /* its gang is complete: no hurry any more */
+    /* The next is under way already; of what is left the flows take turns. */
+    serve(f, "far");
+    unsigned nones = 0;
+    for (size_t i = 0; i < 7; i++) {
+        turn(f);
+        nones += strcmp(manual_first(f->server)->path, "none") == 0;
+        serve(f, manual_first(f->server)->path);
+    }
+    assert_int_equal(nones, 5);
+    assert_int_equal(near.count + far.count + none.count, 0);
+}
+
+static void test_age_breaks_ties(void **state)
+{
+    struct fixture *f = *state;
+    static struct window_flow flows[3];
+    static struct job jobs[3];
+    one_at_a_time(f);
+    for (size_t i = 0; i < 3; i++) {
+        window_flow_init(f->window, &flows[i]);
+        window_flow_set_missing(&flows[i], 1);
+    }
+    flows[0].since_ns = 30;
+    flows[1].since_ns = flows[2].since_ns = 20;
+    submit(f, &jobs[0], "young", WINDOW_CREATE, &flows[0]);
+    submit(f, &jobs[2], "second", WINDOW_CREATE, &flows[2]);
+    submit(f, &jobs[1], "first", WINDOW_CREATE, &flows[1]);
+    serve(f, "first");
+    serve(f, "second");
+    serve(f, "young");
+}
+
+/* A one-pod job behind one of ten thousand waits for moments. */
+static void test_a_small_job_does_not_wait_for_a_large_one(void **state)
+{
+    struct fixture *f = *state;
+    static struct window_flow large, small;
+    struct job *many = xcalloc(10000, sizeof(*many));
+    static struct job one;
+    one_at_a_time(f);
+    window_flow_init(f->window, &large);
+    window_flow_init(f->window, &small);
+    for (size_t i = 0; i < 10000; i++)
+        submit(f, &many[i], "large", WINDOW_CREATE, &large);
+    serve(f, "large");
+    submit(f, &one, "small", WINDOW_CREATE, &small);
+    unsigned waited = 0;
+    for (; !one.done; waited++)
+        serve(f, manual_first(f->server)->path);
+    assert_in_range(waited, 1, 4);
+    window_free(f->window);
+    f->window = NULL;
+    assert_int_equal(many[9999].done, 1);
+    free(many);
+    start_window(f, &(struct window_config){0});
+}
+
+static void test_ten_thousand_flows_go_by_what_they_miss(void **state)
+{
+    struct fixture *f = *state;
+    const size_t n = 10000;
+    struct window_flow *flows = xcalloc(n, sizeof(*flows));
+    struct job *jobs = xcalloc(n, sizeof(*jobs));
+    one_at_a_time(f);
+    for (size_t i = 0; i < n; i++) {
+        char name[16];
+        uint32_t missing = (uint32_t)((i * 7919) % n + 1);
+        window_flow_init(f->window, &flows[i]);
+        window_flow_set_missing(&flows[i], missing);
+        (void)snprintf(name, sizeof(name), "%u", missing);
+        submit(f, &jobs[i], name, WINDOW_CREATE, &flows[i]);
+    }
+    turn(f);
+    int64_t last = 0;
+    for (size_t i = 0; i < n; i++) {
+        int64_t missing = 0;
+        assert_true(str_to_i64(manual_first(f->server)->spec.path, &missing));
+        if (i % 4 != 3) {
+            assert_true(missing > last);
+            last = missing;
+        }
+        serve(f, manual_first(f->server)->path);
+    }
+    free(flows);
+    free(jobs);
+}
+
+static void test_waiting_requests_are_small(void **state)
+{
+    (void)state;
+    assert_in_range(sizeof(struct window_request), 1, 104);
+}
+
+/* ---- retries --------------------------------------------------------------------------------- */
+
+static void test_429_goes_back_to_the_front(void **state)
+{
+    struct fixture *f = *state;
+    static struct job jobs[4];
+    const char *const names[] = {"a", "b", "c", "d"};
+    start_window(f, &(struct window_config){.initial = 2, .max_inflight = 2});
+    for (size_t i = 0; i < 4; i++)
+        submit(f, &jobs[i], names[i], WINDOW_CREATE, NULL);
+    turn(f);
+    manual_answer(manual_first(f->server), 429, "", 2 * NSEC_PER_SEC); /* a */
+    manual_answer(manual_first(f->server), 429, "", 2 * NSEC_PER_SEC); /* b */
+    assert_int_equal(window_stats(f->window).waiting[WINDOW_CREATE], 4);
+    assert_int_equal(window_stats(f->window).limit, 1); /* one decrease for both */
+    serve(f, "c");
+    turn(f);
+    assert_string_equal(manual_first(f->server)->path, "d");
+    run_for(f->loop, 2 * NSEC_PER_SEC);
+    serve(f, "d");
+    serve(f, "a");
+    serve(f, "b");
+    assert_int_equal(jobs[0].renders, 2); /* rendered afresh */
+    assert_int_equal(jobs[0].done, 1);
+    assert_int_equal(window_stats(f->window).throttled, 2);
+    submit(f, &jobs[0], "e", WINDOW_CREATE, NULL);
+    turn(f);
+    manual_answer(manual_first(f->server), 429, "", 0);
+    run_for(f->loop, NSEC_PER_SEC - 1);
+    assert_int_equal(f->server->inflight, 0);
+    run_for(f->loop, 1);
+    serve(f, "e");
+}
+
+static void answer_all(struct fixture *f, int status, int64_t retry_after_ns)
+{
+    while (f->server->inflight > 0)
+        manual_answer(manual_first(f->server), status, "", retry_after_ns);
+    turn(f);
+}
+
+/* A server that takes nothing at all is not asked for each of a thousand requests. */
+static void test_429_for_all_pauses_everything_but_leases(void **state)
+{
+    struct fixture *f = *state;
+    static struct job jobs[1000], lease;
+    start_window(f, &(struct window_config){0});
+    for (size_t i = 0; i < ARRAY_SIZE(jobs); i++)
+        submit(f, &jobs[i], "x", WINDOW_CREATE, NULL);
+    turn(f);
+    for (int64_t end = loop_now(f->loop) + 10 * NSEC_PER_SEC; loop_now(f->loop) < end;) {
+        answer_all(f, 429, NSEC_PER_SEC);
+        run_for(f->loop, 5 * MS);
+    }
+    assert_in_range(f->server->started, 20, 120);
+    answer_all(f, 429, 200 * NSEC_PER_SEC); /* 60 s is all we wait */
+    run_for(f->loop, 2 * NSEC_PER_SEC);
+    answer_all(f, 429, 200 * NSEC_PER_SEC);
+    run_for(f->loop, NSEC_PER_SEC);
+    assert_int_equal(f->server->inflight, 0);
+    submit(f, &lease, "lease", WINDOW_LEASE, NULL);
+    serve(f, "lease");
+    run_for(f->loop, 60 * NSEC_PER_SEC);
+    for (int i = 0; i < 5000 && f->done < 1001; i++) {
+        answer_all(f, 201, 0);
+        run_for(f->loop, 5 * MS);
+    }
+    assert_int_equal(f->done, 1001);
+    assert_true(window_stats(f->window).limit > 16);
+}
+
+static void test_what_was_not_sent_is_tried_again(void **state)
+{
+    struct fixture *f = *state;
+    static struct job jobs[200], lease;
+    char name[16];
+    for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
+        (void)snprintf(name, sizeof(name), "%zu", i);
+        submit(f, &jobs[i], name, WINDOW_BIND, NULL);
+    }
+    submit(f, &lease, "lease", WINDOW_LEASE, NULL);
+    turn(f);
+    int64_t begin = loop_now(f->loop);
+    while (loop_now(f->loop) - begin < 60 * NSEC_PER_SEC) {
+        while (f->server->inflight > 0)
+            manual_fail(manual_first(f->server), KUBE_NOT_SENT, ERROR_RETRY);
+        run_for(f->loop, 10 * MS);
+    }
+    assert_int_equal(f->done, 0);
+    assert_in_range(lease.renders, 50, 100);       /* once a second at least */
+    assert_in_range(jobs[0].renders, 12, 30);      /* every five seconds in the end */
+    assert_in_range(f->server->started, 100, 260); /* of four at a time, and the lease */
+    assert_int_equal(jobs[4].renders, 0);          /* they kept their order */
+    cancel(&lease);
+    for (int i = 0; i < 600 && f->server->inflight == 0; i++)
+        run_for(f->loop, 10 * MS);
+    assert_string_equal(manual_first(f->server)->path, "0");
+    manual_fail(manual_first(f->server), KUBE_NOT_SENT, ERROR_INVALID);
+    assert_int_equal(jobs[0].done, 1); /* that will never heal: the caller's */
+    assert_int_equal(f->last.error.cls, ERROR_INVALID);
+}
+
+static void test_doubt_and_faults_are_the_callers(void **state)
+{
+    struct fixture *f = *state;
+    static struct job jobs[8];
+    start_window(f, &(struct window_config){.initial = 8});
+    for (size_t i = 0; i < 8; i++)
+        submit(f, &jobs[i], "x", WINDOW_CREATE, NULL);
+    turn(f);
+    manual_fail(manual_first(f->server), KUBE_IN_DOUBT, ERROR_RETRY);
+    assert_int_equal(f->last.outcome, KUBE_IN_DOUBT);
+    manual_answer(manual_first(f->server), 500, "", 0);
+    assert_int_equal(f->last.status, 500);
+    assert_int_equal(f->done, 2);
+    struct window_stats stats = window_stats(f->window);
+    assert_int_equal(stats.failed, 2);
+    assert_int_equal(stats.limit, 5); /* 8 * 0.7, once for faults of one moment */
+    run_for(f->loop, 20 * MS);
+    manual_answer(manual_first(f->server), 503, "", 0);
+    assert_int_equal(window_stats(f->window).limit, 3);
+}
+
+/* ---- delay, fence, tokens -------------------------------------------------------------------- */
+
+static void test_delayed_requests(void **state)
+{
+    struct fixture *f = *state;
+    static struct job late, soon, now;
+    one_at_a_time(f);
+    submit_delayed(f, &late, "late", WINDOW_BIND, NULL, 300 * MS);
+    submit_delayed(f, &soon, "soon", WINDOW_BIND, NULL, 200 * MS);
+    submit(f, &now, "now", WINDOW_EVENT, NULL);
+    serve(f, "now"); /* delays nobody else */
+    run_for(f->loop, 200 * MS - 1);
+    assert_int_equal(f->server->inflight, 0);
+    run_for(f->loop, 1);
+    serve(f, "soon");
+    run_for(f->loop, 99 * MS);
+    assert_int_equal(f->server->inflight, 0);
+    run_for(f->loop, MS);
+    serve(f, "late");
+}
+
+static bool fence(void *arg)
+{
+    return *(bool *)arg;
+}
+
+static void test_the_fence_holds_all_but_leases(void **state)
+{
+    struct fixture *f = *state;
+    static struct job bind, lease;
+    bool open = false;
+    window_set_fence(f->window, fence, &open);
+    submit(f, &bind, "bind", WINDOW_BIND, NULL);
+    submit(f, &lease, "lease", WINDOW_LEASE, NULL);
+    serve(f, "lease");
+    run_for(f->loop, 10 * NSEC_PER_SEC);
+    assert_int_equal(bind.renders, 0);
+    open = true;
+    window_kick(f->window);
+    serve(f, "bind");
+    open = false;
+    submit(f, &bind, "again", WINDOW_BIND, NULL);
+    turn(f);
+    assert_int_equal(f->server->inflight, 0);
+    window_set_fence(f->window, NULL, NULL);
+    serve(f, "again");
+}
+
+static void test_qps_and_burst(void **state)
+{
+    struct fixture *f = *state;
+    static struct job jobs[40], lease;
+    start_window(f, &(struct window_config){.initial = 100, .qps = 10, .burst = 5});
+    for (size_t i = 0; i < ARRAY_SIZE(jobs); i++)
+        submit(f, &jobs[i], "x", WINDOW_CREATE, NULL);
+    turn(f);
+    assert_int_equal(f->server->started, 5);
+    submit(f, &lease, "lease", WINDOW_LEASE, NULL);
+    turn(f);
+    assert_int_equal(f->server->started, 6);
+    run_for(f->loop, 1050 * MS);
+    assert_int_equal(f->server->started, 16);
+    run_for(f->loop, NSEC_PER_SEC);
+    assert_int_equal(f->server->started, 26);
+    answer_all(f, 200, 0);
+    for (int i = 0; i < 20; i++) {
+        run_for(f->loop, 100 * MS);
+        answer_all(f, 200, 0);
+    }
+    assert_int_equal(f->done, 41);
+    run_for(f->loop, 60 * NSEC_PER_SEC); /* no more than the burst is saved up */
+    for (size_t i = 0; i < 10; i++)
+        submit(f, &jobs[i], "x", WINDOW_CREATE, NULL);
+    turn(f);
+    assert_int_equal(f->server->inflight, 5);
+}
+
+/* ---- cancelling ------------------------------------------------------------------------------ */
+
+static void test_cancel_in_every_state(void **state)
+{
+    struct fixture *f = *state;
+    static struct window_flow flow;
+    static struct job delayed, waiting, inflight, throttled, next;
+    one_at_a_time(f);
+    window_flow_init(f->window, &flow);
+    window_flow_set_missing(&flow, 3);
+    submit(f, &throttled, "throttled", WINDOW_BIND, &flow);
+    turn(f);
+    manual_answer(manual_first(f->server), 429, "", NSEC_PER_SEC);
+    submit(f, &inflight, "inflight", WINDOW_BIND, &flow);
+    turn(f);
+    submit(f, &waiting, "waiting", WINDOW_BIND, &flow);
+    submit(f, &next, "next", WINDOW_BIND, &flow);
+    submit_delayed(f, &delayed, "delayed", WINDOW_BIND, &flow, NSEC_PER_SEC);
+    turn(f);
+    assert_int_equal(flow.count, 5);
+    assert_true(cancel(&delayed));
+    assert_true(cancel(&throttled));
+    assert_true(cancel(&waiting));
+    assert_false(cancel(&inflight));
+    assert_int_equal(f->server->cancelled, 1);
+    assert_int_equal(flow.count, 1);
+    serve(f, "next"); /* the slot is free again */
+    run_for(f->loop, 10 * NSEC_PER_SEC);
+    assert_int_equal(f->done, 1);
+    assert_int_equal(f->server->started, 3);
+    for (int cls = 0; cls < WINDOW_CLASS_COUNT; cls++)
+        assert_int_equal(window_stats(f->window).waiting[cls], 0);
+    submit(f, &waiting, "last", WINDOW_BIND, &flow); /* cancelled before any turn */
+    assert_true(cancel(&waiting));
+    turn(f);
+    assert_int_equal(f->server->inflight + flow.count, 0);
+}
+
+static struct job *victim;
+
+static void cancel_and_resubmit(struct job *job)
+{
+    if (victim->request)
+        window_cancel(job->f->window, victim->request);
+    victim->request = NULL;
+    job->then = NULL;
+    submit(job->f, job, "again", WINDOW_BIND, NULL);
+}
+
+static void test_callbacks_may_submit_and_cancel(void **state)
+{
+    struct fixture *f = *state;
+    static struct job first = {.then = cancel_and_resubmit}, second;
+    one_at_a_time(f);
+    victim = &second;
+    submit(f, &first, "first", WINDOW_BIND, NULL);
+    submit(f, &second, "second", WINDOW_BIND, NULL);
+    serve(f, "first");
+    serve(f, "again");
+    assert_int_equal(second.renders, 0);
+    first.then = cancel_and_resubmit; /* and when a request is refused by its renderer */
+    f->refuse = true;
+    submit(f, &first, "refused", WINDOW_BIND, NULL);
+    submit(f, &second, "second", WINDOW_BIND, NULL);
+    turn(f);
+    assert_int_equal(first.done, 4);
+    assert_int_equal(second.done, 0);
+}
+
+static void test_free_ends_everything(void **state)
+{
+    struct fixture *f = *state;
+    static struct job jobs[6];
+    one_at_a_time(f);
+    for (size_t i = 0; i < 4; i++)
+        submit(f, &jobs[i], "x", i % 2 ? WINDOW_STATUS : WINDOW_CREATE, NULL);
+    submit_delayed(f, &jobs[4], "x", WINDOW_BIND, NULL, NSEC_PER_SEC);
+    submit(f, &jobs[5], "x", WINDOW_LEASE, NULL);
+    turn(f);
+    window_free(f->window);
+    f->window = NULL;
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(jobs[i].done, 1);
+    assert_int_equal(f->last.error.cls, ERROR_CANCELLED);
+    assert_int_equal(f->server->cancelled, 2);
+    window_free(NULL);
+    start_window(f, &(struct window_config){0});
+}
+
+/* ---- the limit against a simulated server ---------------------------------------------------- */
+
+#define WORKERS_MOST 128
+
+/* `workers` requests at a time, each for `service_ns`, the others queue; above `reject_above` in
+ * flight it answers 429. */
+struct simulated {
+    struct fixture *f;
+    unsigned workers, reject_above, rejected, served;
+    int64_t service_ns;
+    int64_t free_at[WORKERS_MOST];
+    unsigned peak, left; /* highest limit seen; requests still to submit */
+    struct job *jobs;
+};
+
+static void simulated_answer(void *arg)
+{
+    struct kube_call *call = arg;
+    struct simulated *sim = call->owner->arg;
+    unsigned limit = window_stats(sim->f->window).limit;
+    sim->peak = limit > sim->peak ? limit : sim->peak;
+    sim->served++;
+    manual_answer(call, 201, "{}", 0);
+}
+
+static void simulated_reject(void *arg)
+{
+    struct kube_call *call = arg;
+    struct simulated *sim = call->owner->arg;
+    sim->rejected++;
+    manual_answer(call, 429, "", NSEC_PER_SEC);
+}
+
+static void simulated_start(struct kube_call *call, void *arg)
+{
+    struct simulated *sim = arg;
+    int64_t now = loop_now(sim->f->loop);
+    unsigned first = 0;
+    if (sim->reject_above && sim->f->server->inflight > sim->reject_above) {
+        loop_timer_init(&call->timer, simulated_reject, call);
+        loop_timer_set(sim->f->loop, &call->timer, MS);
+        return;
+    }
+    for (unsigned i = 1; i < sim->workers; i++)
+        if (sim->free_at[i] < sim->free_at[first])
+            first = i;
+    if (sim->free_at[first] < now)
+        sim->free_at[first] = now;
+    sim->free_at[first] += sim->service_ns;
+    loop_timer_init(&call->timer, simulated_answer, call);
+    loop_timer_set(sim->f->loop, &call->timer, sim->free_at[first] - now);
+}
+
+static struct simulated *simulate(struct fixture *f, unsigned workers, int64_t service_ns,
+                                  size_t requests)
+{
+    struct simulated *sim = xnew(struct simulated);
+    sim->f = f;
+    sim->workers = workers;
+    sim->service_ns = service_ns;
+    sim->jobs = xcalloc(requests, sizeof(*sim->jobs));
+    f->server->on_start = simulated_start;
+    f->server->arg = sim;
+    start_window(f, &(struct window_config){.max_inflight = 1000});
+    for (size_t i = 0; i < requests; i++)
+        submit(f, &sim->jobs[i], "x", WINDOW_CREATE, NULL);
+    return sim;
+}
+
+static void simulate_end(struct simulated *sim)
+{
+    struct fixture *f = sim->f;
+    window_free(f->window);
+    f->window = NULL;
+    f->server->on_start = NULL;
+    start_window(f, &(struct window_config){0});
+    free(sim->jobs);
+    free(sim);
+}
+
+static void run_until_done(struct fixture *f, unsigned done_count)
+{
+    for (int i = 0; i < 2000000 && f->done < done_count; i++)
+        (void)loop_turn(f->loop, NSEC_PER_SEC);
+    assert_int_equal(f->done, done_count);
+}
+
+/* Whatever the capacity is, it is found and used, and the queue stays within the target. */
+static void test_the_limit_finds_the_capacity(void **state)
+{
+    struct fixture *f = *state;
+    const struct {
+        unsigned workers;
+        int64_t service_ns;
+    } cases[] = {{2, 20 * MS}, {16, 5 * MS}, {64, 10 * MS}, {100, 50 * MS}};
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const unsigned requests = 10000, workers = cases[i].workers;
+        struct simulated *sim = simulate(f, workers, cases[i].service_ns, requests);
+        int64_t begin = loop_now(f->loop);
+        f->done = 0;
+        run_until_done(f, requests);
+        int64_t took = loop_now(f->loop) - begin;
+        int64_t ideal = cases[i].service_ns * requests / workers;
+        assert_in_range(took, ideal, ideal + ideal / 8);
+        assert_true(sim->peak >= workers);
+        assert_true(sim->peak <= 20 || sim->peak <= 5 * workers);
+        struct window_stats stats = window_stats(f->window);
+        assert_in_range(stats.latency_floor_ns, cases[i].service_ns, 2 * cases[i].service_ns);
+        assert_true(stats.latency_ns <= 5 * stats.latency_floor_ns);
+        simulate_end(sim);
+    }
+}
+
+static void test_the_limit_follows_a_server_that_slows_down(void **state)
+{
+    struct fixture *f = *state;
+    struct simulated *sim = simulate(f, 64, 10 * MS, 60000);
+    run_for(f->loop, NSEC_PER_SEC);
+    unsigned before = window_stats(f->window).limit;
+    assert_true(before >= 64);
+    sim->workers = 4;
+    run_for(f->loop, 10 * NSEC_PER_SEC);
+    unsigned slow = window_stats(f->window).limit;
+    assert_in_range(slow, 4, 24); /* four times four, and the floor has risen a little */
+    sim->workers = 64;
+    run_for(f->loop, 2 * NSEC_PER_SEC);
+    assert_true(window_stats(f->window).limit >= 64);
+    simulate_end(sim);
+}
+
+static void test_the_limit_settles_below_429(void **state)
+{
+    struct fixture *f = *state;
+    const unsigned requests = 10000;
+    struct simulated *sim = simulate(f, 64, 10 * MS, requests);
+    sim->reject_above = 32;
+    int64_t begin = loop_now(f->loop);
+    run_until_done(f, requests);
+    int64_t ideal = 10 * MS * requests / 32;
+    assert_true(loop_now(f->loop) - begin < 2 * ideal);
+    assert_int_equal(sim->served, requests); /* each exactly once */
+    assert_true(sim->rejected > 0 && sim->rejected < requests / 10);
+    assert_int_equal(window_stats(f->window).throttled, sim->rejected);
+    for (unsigned i = 0; i < requests; i++)
+        assert_int_equal(sim->jobs[i].done, 1);
+    simulate_end(sim);
+}
+
+/* A few requests now and then prove nothing about the capacity: the limit stays. */
+static void test_an_unused_limit_does_not_grow(void **state)
+{
+    struct fixture *f = *state;
+    struct simulated *sim = simulate(f, 64, 10 * MS, 0);
+    static struct job job;
+    for (int i = 0; i < 1000; i++) {
+        submit(f, &job, "x", WINDOW_BIND, NULL);
+        run_for(f->loop, 20 * MS);
+    }
+    assert_int_equal(job.done, 1000);
+    assert_int_equal(window_stats(f->window).limit, 16);
+    simulate_end(sim);
+}
+
+/* Creates that pass admission take longer than binds: that alone is no reason to slow down. */
+static void test_slow_and_fast_classes_have_their_own_floors(void **state)
+{
+    (void)state;
+    struct window_limit limit;
+    window_limit_init(&limit, 16, 64);
+    for (int64_t i = 0; i < 1000; i++) {
+        window_limit_answer(&limit, WINDOW_BIND, 2 * MS, true, i * MS);
+        window_limit_answer(&limit, WINDOW_CREATE, 30 * MS, true, i * MS);
+    }
+    assert_true(limit.value >= 64 && limit.value <= 64);
+    assert_int_equal(window_limit_floor(&limit), 2 * MS);
+    for (int64_t i = 1; i <= 1000; i++)
+        (void)window_limit_fault(&limit, i * NSEC_PER_SEC);
+    assert_true(limit.value >= 1 && limit.value <= 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_sends_what_was_rendered),
+        TEST(test_no_more_than_the_limit),
+        TEST(test_refused_and_oversized_requests),
+        TEST(test_classes_in_order),
+        TEST(test_no_class_starves_but_events),
+        TEST(test_fast_bursts_keep_strict_order),
+        TEST(test_nearest_gang_first_and_the_fourth_goes_round),
+        TEST(test_age_breaks_ties),
+        TEST(test_a_small_job_does_not_wait_for_a_large_one),
+        TEST(test_ten_thousand_flows_go_by_what_they_miss),
+        cmocka_unit_test(test_waiting_requests_are_small),
+        TEST(test_429_goes_back_to_the_front),
+        TEST(test_429_for_all_pauses_everything_but_leases),
+        TEST(test_what_was_not_sent_is_tried_again),
+        TEST(test_doubt_and_faults_are_the_callers),
+        TEST(test_delayed_requests),
+        TEST(test_the_fence_holds_all_but_leases),
+        TEST(test_qps_and_burst),
+        TEST(test_cancel_in_every_state),
+        TEST(test_callbacks_may_submit_and_cancel),
+        TEST(test_free_ends_everything),
+        TEST(test_the_limit_finds_the_capacity),
+        TEST(test_the_limit_follows_a_server_that_slows_down),
+        TEST(test_the_limit_settles_below_429),
+        TEST(test_an_unused_limit_does_not_grow),
+        cmocka_unit_test(test_slow_and_fast_classes_have_their_own_floors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
