@@ -5,14 +5,12 @@
 #ifndef PUMICE_TESTS_UNIT_KUBE_MANUAL_TRANSPORT_H
 #define PUMICE_TESTS_UNIT_KUBE_MANUAL_TRANSPORT_H
 
-#include "base/alloc.h"
-#include "base/list.h"
+#include "base/vec.h"
 #include "kube/transport.h"
 
 struct manual;
 
 struct kube_call {
-    struct list link;
     struct manual *owner;
     struct kube_call_spec spec; /* path and body are the next two */
     char *path, *body;          /* owned */
@@ -23,7 +21,7 @@ struct kube_call {
 struct manual {
     struct kube_transport base; /* first */
     struct loop *loop;
-    struct list calls; /* under way, oldest first */
+    VEC(struct kube_call *) calls; /* under way, oldest first */
     unsigned inflight, started, cancelled;
     void (*on_start)(struct kube_call *call, void *arg); /* may be NULL; must not answer */
     void (*on_end)(struct kube_call *call, void *arg);   /* answered or cancelled; may be NULL */
@@ -35,7 +33,10 @@ static inline void manual_drop(struct kube_call *call)
     if (call->owner->on_end)
         call->owner->on_end(call, call->owner->arg);
     call->owner->inflight--;
-    list_remove(&call->link);
+    size_t at = 0;
+    while (call->owner->calls.items[at] != call)
+        at++;
+    vec_remove(&call->owner->calls, at);
     loop_timer_cancel(call->owner->loop, &call->timer);
     free(call->path);
     free(call->body);
@@ -55,7 +56,7 @@ static inline struct kube_call *manual_start(struct kube_transport *base,
     call->spec.body.p = call->body;
     call->start_ns = loop_now(manual->loop);
     loop_timer_init(&call->timer, NULL, call);
-    list_append(&manual->calls, &call->link);
+    vec_push(&manual->calls, call);
     manual->started++;
     manual->inflight++;
     if (manual->on_start)
@@ -73,8 +74,9 @@ static inline void manual_cancel(struct kube_transport *base, struct kube_call *
 static inline void manual_free(struct kube_transport *base)
 {
     struct manual *manual = container_of(base, struct manual, base);
-    while (!list_empty(&manual->calls))
-        manual_drop(container_of(manual->calls.next, struct kube_call, link));
+    while (manual->calls.n > 0)
+        manual_drop(manual->calls.items[0]);
+    vec_clear(&manual->calls);
     free(manual);
 }
 
@@ -85,16 +87,13 @@ static inline struct manual *manual_new(struct loop *loop)
     struct manual *manual = xnew(struct manual);
     manual->base.ops = &ops;
     manual->loop = loop;
-    list_init(&manual->calls);
     return manual;
 }
 
 /* The oldest call under way, or NULL. */
 static inline struct kube_call *manual_first(struct manual *manual)
 {
-    if (list_empty(&manual->calls))
-        return NULL;
-    return container_of(manual->calls.next, struct kube_call, link);
+    return manual->calls.n > 0 ? manual->calls.items[0] : NULL;
 }
 
 static inline void manual_finish(struct kube_call *call, struct kube_result *result)

@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "thing.h"
 #include <fcntl.h>
+#include <inttypes.h>
 
 #define NS STR("ns")
 
@@ -336,17 +337,17 @@ static void test_answers_to_delete(void **state)
         {",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\",\"deletionGracePeriodSeconds\":30", true},
         {",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\",\"finalizers\":[\"f\"]", true},
     };
-    for (int i = 0; i < (int)ARRAY_SIZE(cases); i++) {
-        apply(f, "a", "u", (uint64_t)(10 * i + 1));
+    for (uint64_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        apply(f, "a", "u", 10 * i + 1);
         cleanup_buf struct buf out = BUF_INIT(300);
         buf_printf(&out,
                    "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"a\",\"uid\":\"u\","
-                   "\"resourceVersion\":\"%d\"%s}}",
+                   "\"resourceVersion\":\"%" PRIu64 "\"%s}}",
                    10 * i + 2, cases[i].extra);
         store_apply_delete_answer(f->store, NS, a, u, buf_str(&out));
         const struct thing *left = store_get(f->store, NS, a);
         assert_int_equal(left != NULL, cases[i].stays);
-        assert_true(!left || left->meta.rv == (uint64_t)(10 * i + 2));
+        assert_true(!left || left->meta.rv == 10 * i + 2);
     }
     store_apply_delete_answer(f->store, NS, a, u, STR("<html>"));
     assert_int_equal(store_count(f->store), 1);
