@@ -65,7 +65,7 @@ struct task_role {
     const char *name; /* interned */
     int32_t min;
     uint32_t have;    /* allocated, binding, bound, running or succeeded */
-    uint32_t waiting; /* pending, held or gated */
+    uint32_t waiting; /* pending or held */
 };
 
 /* Pods of a job that are alike in role, class and priority. */
@@ -152,11 +152,11 @@ struct sched_job {
     int64_t retry_ns;               /* no status write before this loop time */
     uint16_t write_failures;        /* in a row */
     int64_t message_ns;             /* loop time of the last write of a message */
-    int64_t counts_since_ns;        /* loop time since when the counts differ, 0: they do not */
-    uint64_t event_signature;       /* of the last event about waiting */
-    struct loop_timer timer;        /* when to look again */
-    struct window_flow flow;        /* its binds and status writes */
-    uint32_t binds;                 /* bind calls that are not over */
+    int64_t counts_since_ns;  /* loop time since when counts differ or a reason has gone, or 0 */
+    uint64_t event_signature; /* of the last event about waiting */
+    struct loop_timer timer;  /* when to look again */
+    struct window_flow flow;  /* its binds and status writes */
+    uint32_t binds;           /* bind calls that are not over */
 };
 
 struct sched_queue {
@@ -260,7 +260,7 @@ uint32_t job_waiting(const struct sched_job *job);
 uint32_t job_live(const struct sched_job *job);
 bool job_roles_ready(const struct sched_job *job);
 bool job_gang_ready(const struct sched_job *job);
-/* Whether the minimum could be reached with the pods that exist. */
+/* Whether the minimum could be reached with the pods that exist and have no scheduling gates. */
 bool job_gang_possible(const struct sched_job *job);
 /* Adds what its placed pods ask for. */
 void job_allocated(const struct sched_job *job, struct resource_set *sum);

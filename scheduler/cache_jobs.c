@@ -319,7 +319,7 @@ static void count_task(struct sched_job *job, const struct sched_task *task, uin
         task->group->placed += sign;
     if (is_placed(task->status) || task->status == TASK_SUCCEEDED)
         role->have += sign;
-    if (task->status <= TASK_GATED)
+    if (task->status <= TASK_HELD)
         role->waiting += sign;
 }
 
@@ -400,6 +400,8 @@ static void follow(struct cache *cache, struct sched_task *task)
     if (status == task->status && node == task->node)
         return;
     task->bind_failures = 0;
+    if (task->job && status == TASK_PENDING)
+        task->job->failed_at = UINT64_MAX;
     cache_set_task(cache, task, status, node);
 }
 

@@ -37,7 +37,7 @@ bool job_gang_ready(const struct sched_job *job)
 
 bool job_gang_possible(const struct sched_job *job)
 {
-    if ((int64_t)job_have(job) + job_waiting(job) < job->min_member)
+    if ((int64_t)job_have(job) + job->count[TASK_PENDING] + job->count[TASK_HELD] < job->min_member)
         return false;
     for (size_t i = 0; job->roles_enforced && i < job->roles.n; i++) {
         const struct task_role *role = &job->roles.items[i];
@@ -127,7 +127,7 @@ static const char *audit_job(const struct sched_job *job)
     }
     for (size_t i = 0; i < job->groups.n; i++)
         pending += (uint32_t)job->groups.items[i]->pending.n;
-    if (have != job_have(job) || waiting != job_waiting(job))
+    if (have != job_have(job) || waiting + job->count[TASK_GATED] != job_waiting(job))
         return "a job's roles do not add up to its counts";
     if (pending != job->count[TASK_PENDING])
         return "a job's groups do not hold its pending tasks";

@@ -5,7 +5,7 @@
 
 struct sched_metrics {
     struct metric *cycle, *cycles, *attempts;
-    struct metric *jobs, *waiting_jobs, *waiting_pods, *nodes, *longest_turn;
+    struct metric *jobs, *waiting_jobs, *waiting_pods, *nodes;
 };
 
 static const double cycle_bounds[] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000};
@@ -15,8 +15,6 @@ static void collect(void *arg)
     const struct scheduler *scheduler = arg;
     const struct sched_metrics *metrics = scheduler->metrics;
     const struct cache *cache = &scheduler->cache;
-    int64_t longest_ns;
-    uint64_t turns;
     double waiting_jobs = 0, waiting_pods = 0;
     void *value;
     for (size_t i = 0; map_next(&cache->jobs_by_key, &i, NULL, &value);) {
@@ -24,12 +22,10 @@ static void collect(void *arg)
         waiting_jobs += job->why.kind != WHY_NONE;
         waiting_pods += job_waiting(job);
     }
-    loop_stats(scheduler->params.loop, &longest_ns, &turns);
     metric_set(metrics->jobs, NULL, (double)map_count(&cache->jobs_by_key));
     metric_set(metrics->waiting_jobs, NULL, waiting_jobs);
     metric_set(metrics->waiting_pods, NULL, waiting_pods);
     metric_set(metrics->nodes, NULL, (double)cache->known_nodes);
-    metric_set(metrics->longest_turn, NULL, (double)longest_ns / 1e9);
 }
 
 struct sched_metrics *metrics_start(struct scheduler *scheduler)
@@ -55,8 +51,6 @@ struct sched_metrics *metrics_start(struct scheduler *scheduler)
                                        "Pods of jobs without a node.", NULL);
     metrics->nodes = metric_new(all, METRIC_GAUGE, "pumice_scheduler_nodes",
                                 "Nodes in the scheduler's cache.", NULL);
-    metrics->longest_turn = metric_new(all, METRIC_GAUGE, "pumice_loop_longest_turn_seconds",
-                                       "Longest turn of the event loop so far.", NULL);
     metrics_on_collect(all, collect, scheduler);
     return metrics;
 }

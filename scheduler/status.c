@@ -29,6 +29,18 @@ static const char *reason_of(enum why_kind kind)
     return kind == WHY_PODS ? "NotEnoughTasks" : REASON_UNSCHEDULABLE;
 }
 
+static int64_t delay_of(enum why_kind kind)
+{
+    return kind == WHY_PODS ? PODS_DELAY : CONDITION_DELAY;
+}
+
+/* Whether the job has waited long enough for it to be news. */
+static bool is_ripe(const struct scheduler *scheduler, const struct sched_job *job)
+{
+    int64_t waited = loop_now(scheduler->params.loop) - job->why.since_ns;
+    return job->why.kind != WHY_NONE && waited >= delay_of(job->why.kind);
+}
+
 /* The wish, borrowing the message from the job. */
 static struct job_status wanted(const struct scheduler *scheduler, const struct sched_job *job)
 {
@@ -47,7 +59,7 @@ static struct job_status wanted(const struct scheduler *scheduler, const struct 
         want.reason = REASON_SCHEDULED;
         static char none[] = "";
         want.message = none;
-    } else if (job->why.kind != WHY_NONE) {
+    } else if (is_ripe(scheduler, job)) {
         want.condition = PODGROUP_UNSCHEDULABLE;
         want.reason = reason_of(job->why.kind);
         want.message = job->why.text;
@@ -83,20 +95,18 @@ static int64_t write_time(struct sched_job *job, const struct job_status *want, 
 {
     const struct job_status *shown = &job->shown;
     int64_t when = NEVER;
-    if (!counts_differ(want, shown))
+    bool differs = condition_differs(want, shown);
+    /* That a reason has gone shows in the phase that follows, or soon by itself, as counts do. */
+    bool late = counts_differ(want, shown) || (differs && !want->condition[0]);
+    if (!late)
         job->counts_since_ns = 0;
     else if (!job->counts_since_ns)
         job->counts_since_ns = now;
-    if (want->phase != shown->phase)
+    if (want->phase != shown->phase || (differs && want->condition[0]))
         return now;
     if (job->counts_since_ns)
         when = job->counts_since_ns + COUNTS_DELAY;
-    if (condition_differs(want, shown)) {
-        int64_t delay = job->why.kind == WHY_PODS ? PODS_DELAY : CONDITION_DELAY;
-        /* That a reason has gone shows in the phase that follows, or soon by itself. */
-        int64_t due = want->condition[0] ? job->why.since_ns + delay : now + COUNTS_DELAY;
-        when = earlier(when, strcmp(want->condition, PODGROUP_SCHEDULED) == 0 ? now : due);
-    } else if (message_differs(want, shown)) {
+    if (!differs && message_differs(want, shown)) {
         bool news = job->why.signature != job->event_signature;
         when = earlier(when, news ? now : job->message_ns + MESSAGE_INTERVAL);
     }
@@ -158,6 +168,8 @@ static bool status_render(struct buf *path, struct buf *body, void *arg)
     condition_write(&writer, &want, scheduler->cycle.id);
     json_w_end_object(&writer);
     json_w_end_object(&writer);
+    if (message_differs(&want, &job->shown))
+        job->message_ns = loop_now(scheduler->params.loop);
     keep(&job->sent, &want);
     return true;
 }
@@ -176,12 +188,10 @@ static void write_failed(struct scheduler *scheduler, struct sched_job *job,
     job->retry_ns = loop_now(loop) + rng_jitter(loop_rng(loop), delay, 0.2);
 }
 
-static void write_succeeded(struct scheduler *scheduler, struct sched_job *job)
+static void write_succeeded(struct sched_job *job)
 {
     job->write_failures = 0;
     job->retry_ns = 0;
-    if (message_differs(&job->sent, &job->shown))
-        job->message_ns = loop_now(scheduler->params.loop);
     keep(&job->shown, &job->sent);
 }
 
@@ -197,7 +207,7 @@ static void status_done(const struct kube_result *result, void *arg)
     if (!job->uid || result->error.cls == ERROR_CANCELLED)
         return;
     if (answered && result->status == 200) {
-        write_succeeded(scheduler, job);
+        write_succeeded(job);
         store_apply(podgroups, result->body);
     } else if (answered && result->status == 404) {
         cleanup_free char *ns = xstrdup(job->ns), *name = xstrdup(job->name);
@@ -266,8 +276,8 @@ static bool is_stuck(const struct sched_job *job, int64_t now)
 static int64_t next_look(const struct sched_job *job, int64_t now)
 {
     int64_t next = NEVER;
-    if (job->why.kind == WHY_NODES && now - job->why.since_ns < CONDITION_DELAY)
-        next = earlier(next, job->why.since_ns + CONDITION_DELAY);
+    if (job->why.kind != WHY_NONE && now - job->why.since_ns < delay_of(job->why.kind))
+        next = earlier(next, job->why.since_ns + delay_of(job->why.kind));
     if (job->why.kind != WHY_NONE && now - job->why.since_ns < TELLER_DELAY)
         next = earlier(next, job->why.since_ns + TELLER_DELAY);
     if (job->phase == JOB_INQUEUE && !job_gang_possible(job) &&

@@ -60,7 +60,8 @@ bool why_queue(struct scheduler *scheduler, struct sched_job *job)
 
 void why_pods(struct scheduler *scheduler, struct sched_job *job)
 {
-    uint32_t there = job_have(job) + job_waiting(job);
+    uint32_t there = job_have(job) + job->count[TASK_PENDING] + job->count[TASK_HELD];
+    uint32_t gated = job->count[TASK_GATED];
     if (!why_is_due(scheduler, job, WHY_PODS))
         return;
     for (size_t i = 0; job->roles_enforced && i < job->roles.n; i++) {
@@ -72,8 +73,13 @@ void why_pods(struct scheduler *scheduler, struct sched_job *job)
                 role->have + role->waiting, role->min);
         return;
     }
-    why_set(scheduler, job, WHY_PODS, 1, "not enough pods exist: %u of at least %d", there,
-            job->min_member);
+    if (gated)
+        why_set(scheduler, job, WHY_PODS, 3,
+                "not enough pods may be placed: %u of at least %d; %u have scheduling gates", there,
+                job->min_member, gated);
+    else
+        why_set(scheduler, job, WHY_PODS, 1, "not enough pods exist: %u of at least %d", there,
+                job->min_member);
 }
 
 /* ---- gangs ----------------------------------------------------------------------------------- */

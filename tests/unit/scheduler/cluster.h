@@ -10,11 +10,14 @@
 
 #include "testing.h"
 
+#include "base/ensure.h"
 #include "base/intern.h"
+#include "base/log.h"
 #include "kube/fake_transport.h"
 #include "scheduler/fit.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/status.h"
+#include <fcntl.h>
 #include <stdio.h>
 
 #define NAME_SIZE 64
@@ -49,7 +52,7 @@ struct cluster {
     VEC(struct test_group *) group_list;
     uint64_t rv;
     unsigned queue_posts, binds;
-    bool shared; /* pods and groups outlive this scheduler */
+    bool listing; /* what is shown are items of a list */
 };
 
 /* ---- what the server has --------------------------------------------------------------------- */
@@ -80,24 +83,30 @@ static inline struct str group_json(struct arena *arena, const struct test_group
                         group->status);
 }
 
+/* The watch, or a list under way, shows an object. */
+static inline void show(struct store *store, bool listing, bool gone, struct str raw)
+{
+    struct error err = ERROR_INIT;
+    uint64_t rv;
+    if (listing && !gone)
+        store_list_item(store, raw);
+    else if (!listing)
+        assert_int_equal(store_watch_event(store, gone, raw, &rv, &err), 0);
+}
+
 static inline void show_pod(struct cluster *c, struct test_pod *pod)
 {
     cleanup_arena struct arena arena = ARENA_INIT;
+    ENSURE(pod);
     pod->rv = ++c->rv;
-    if (pod->gone)
-        store_apply_deleted(c->pods, pod_json(&arena, pod));
-    else
-        store_apply(c->pods, pod_json(&arena, pod));
+    show(c->pods, c->listing, pod->gone, pod_json(&arena, pod));
 }
 
 static inline void show_group(struct cluster *c, struct test_group *group)
 {
     cleanup_arena struct arena arena = ARENA_INIT;
     group->rv = ++c->rv;
-    if (group->gone)
-        store_apply_deleted(c->podgroups, group_json(&arena, group));
-    else
-        store_apply(c->podgroups, group_json(&arena, group));
+    show(c->podgroups, c->listing, group->gone, group_json(&arena, group));
 }
 
 static inline struct test_pod *find_pod(struct cluster *c, const char *name)
@@ -235,12 +244,12 @@ static inline void add_node_json(struct cluster *c, const char *name, const char
                                  const char *spec, const char *allocatable)
 {
     cleanup_arena struct arena arena = ARENA_INIT;
-    store_apply(c->nodes,
-                arena_printf(&arena,
-                             "{\"metadata\":{\"name\":\"%s\",\"uid\":\"n-%s\",\"resourceVersion\":"
-                             "\"%llu\",\"labels\":{%s}},\"spec\":{%s},\"status\":{\"allocatable\":{"
-                             "%s}}}",
-                             name, name, (unsigned long long)++c->rv, labels, spec, allocatable));
+    show(c->nodes, c->listing, false,
+         arena_printf(&arena,
+                      "{\"metadata\":{\"name\":\"%s\",\"uid\":\"n-%s\",\"resourceVersion\":"
+                      "\"%llu\",\"labels\":{%s}},\"spec\":{%s},\"status\":{\"allocatable\":{"
+                      "%s}}}",
+                      name, name, (unsigned long long)++c->rv, labels, spec, allocatable));
 }
 
 static inline void add_node(struct cluster *c, const char *name, int cpu)
@@ -261,10 +270,11 @@ static inline void add_nodes(struct cluster *c, unsigned count, int cpu)
 static inline void delete_node(struct cluster *c, const char *name)
 {
     cleanup_arena struct arena arena = ARENA_INIT;
-    store_apply_deleted(c->nodes, arena_printf(&arena,
-                                               "{\"metadata\":{\"name\":\"%s\",\"uid\":\"n-%s\","
-                                               "\"resourceVersion\":\"%llu\"}}",
-                                               name, name, (unsigned long long)++c->rv));
+    show(c->nodes, false, true,
+         arena_printf(&arena,
+                      "{\"metadata\":{\"name\":\"%s\",\"uid\":\"n-%s\","
+                      "\"resourceVersion\":\"%llu\"}}",
+                      name, name, (unsigned long long)++c->rv));
 }
 
 static inline struct test_group *add_group(struct cluster *c, const char *name, const char *spec)
@@ -426,24 +436,26 @@ static inline void cluster_free(struct cluster *c)
     free(c);
 }
 
-/* The process is replaced: a new scheduler sees what the server has. */
+/* The process is replaced: a new scheduler lists what the server has. */
 static inline void cluster_restart(struct cluster *c, void (*nodes)(struct cluster *))
 {
     stop_scheduler(c);
     free_stores(c);
     new_stores(c);
     start_scheduler(c, NULL);
+    struct store *stores[] = {c->pods, c->nodes, c->podgroups, c->queues, c->priorityclasses};
+    for (size_t i = 0; i < ARRAY_SIZE(stores); i++)
+        store_list_begin(stores[i]);
+    c->listing = true;
     nodes(c);
     for (size_t i = 0; i < c->group_list.n; i++)
         show_group(c, c->group_list.items[i]);
     for (size_t i = 0; i < c->pod_list.n; i++)
         show_pod(c, c->pod_list.items[i]);
+    c->listing = false;
+    for (size_t i = 0; i < ARRAY_SIZE(stores); i++)
+        store_list_end(stores[i], c->rv);
     scheduler_lead(c->scheduler, true);
-    struct store *stores[] = {c->pods, c->nodes, c->podgroups, c->queues, c->priorityclasses};
-    for (size_t i = 0; i < ARRAY_SIZE(stores); i++) {
-        store_list_begin(stores[i]);
-        store_list_abort(stores[i]);
-    }
 }
 
 static inline void run_for(struct cluster *c, int64_t ns)
