@@ -5,12 +5,13 @@
 #ifndef PUMICE_TESTS_UNIT_KUBE_MANUAL_TRANSPORT_H
 #define PUMICE_TESTS_UNIT_KUBE_MANUAL_TRANSPORT_H
 
-#include "base/vec.h"
+#include "base/alloc.h"
 #include "kube/transport.h"
 
 struct manual;
 
 struct kube_call {
+    struct kube_call *next; /* younger */
     struct manual *owner;
     struct kube_call_spec spec; /* path and body are the next two */
     char *path, *body;          /* owned */
@@ -21,7 +22,7 @@ struct kube_call {
 struct manual {
     struct kube_transport base; /* first */
     struct loop *loop;
-    VEC(struct kube_call *) calls; /* under way, oldest first */
+    struct kube_call *calls; /* under way, oldest first */
     unsigned inflight, started, cancelled;
     void (*on_start)(struct kube_call *call, void *arg); /* may be NULL; must not answer */
     void (*on_end)(struct kube_call *call, void *arg);   /* answered or cancelled; may be NULL */
@@ -33,10 +34,10 @@ static inline void manual_drop(struct kube_call *call)
     if (call->owner->on_end)
         call->owner->on_end(call, call->owner->arg);
     call->owner->inflight--;
-    size_t at = 0;
-    while (call->owner->calls.items[at] != call)
-        at++;
-    vec_remove(&call->owner->calls, at);
+    struct kube_call **at = &call->owner->calls;
+    while (*at != call)
+        at = &(*at)->next;
+    *at = call->next;
     loop_timer_cancel(call->owner->loop, &call->timer);
     free(call->path);
     free(call->body);
@@ -56,7 +57,10 @@ static inline struct kube_call *manual_start(struct kube_transport *base,
     call->spec.body.p = call->body;
     call->start_ns = loop_now(manual->loop);
     loop_timer_init(&call->timer, NULL, call);
-    vec_push(&manual->calls, call);
+    struct kube_call **end = &manual->calls;
+    while (*end)
+        end = &(*end)->next;
+    *end = call;
     manual->started++;
     manual->inflight++;
     if (manual->on_start)
@@ -74,9 +78,8 @@ static inline void manual_cancel(struct kube_transport *base, struct kube_call *
 static inline void manual_free(struct kube_transport *base)
 {
     struct manual *manual = container_of(base, struct manual, base);
-    while (manual->calls.n > 0)
-        manual_drop(manual->calls.items[0]);
-    vec_clear(&manual->calls);
+    while (manual->calls)
+        manual_drop(manual->calls);
     free(manual);
 }
 
@@ -93,7 +96,7 @@ static inline struct manual *manual_new(struct loop *loop)
 /* The oldest call under way, or NULL. */
 static inline struct kube_call *manual_first(struct manual *manual)
 {
-    return manual->calls.n > 0 ? manual->calls.items[0] : NULL;
+    return manual->calls;
 }
 
 static inline void manual_finish(struct kube_call *call, struct kube_result *result)
