@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 
 import kubernetes
+import urllib3.exceptions
 from kubernetes.client.exceptions import ApiException
 
 import paths  # noqa: F401  (before the harness)
@@ -61,13 +62,15 @@ class ExistingCluster:
         path, _, query = path.partition("?")
         pairs = [tuple(word.split("=", 1)) for word in query.split("&") if word]
         try:
-            answer, _, _ = self.client.call_api(
+            answer = self.client.call_api(
                 path, method, query_params=pairs, body=body, auth_settings=["BearerToken"],
                 header_params={"Content-Type": "application/json", "Accept": "application/json"},
-                response_type="object", _request_timeout=30)
+                _return_http_data_only=True, _preload_content=False, _request_timeout=30)
         except ApiException as error:
             raise ApiError(error.status, f"{method} {path}: {error.body}") from None
-        return answer
+        except urllib3.exceptions.HTTPError as error:
+            raise OSError(f"{method} {path}: {error}") from None
+        return json.loads(answer.data)
 
     def write_kubeconfigs(self):
         """One for each of our binaries, with a fresh token of its service account."""
@@ -143,6 +146,12 @@ class Installation:
         """Notes, before it is made, that an object is the demo's."""
         self.made.append({"apiVersion": thing["apiVersion"], "kind": thing["kind"], "metadata": {
             k: v for k, v in thing["metadata"].items() if k in ("name", "namespace")}})
+        self._save()
+
+    def _save(self):
+        if not self.made:
+            self.file.unlink(missing_ok=True)
+            return
         self.file.write_text(json.dumps(
             {"kubeconfig": str(self.plane.file), "objects": self.made}, indent=1))
 
@@ -167,6 +176,7 @@ class Installation:
                 if "the server doesn't have a resource type" not in str(error):
                     raise
             self.made.remove(thing)
+            self._save()
 
 
 def key(thing):
