@@ -18,14 +18,14 @@
 
 #define PAGE_LIMIT 500
 #define LIST_TIMEOUT (60 * NSEC_PER_SEC)
-#define WATCH_LEAST_S 300 /* timeoutSeconds is drawn from 300 to 600 */
-#define WATCH_SPREAD_S 301
-#define SILENCE (75 * NSEC_PER_SEC) /* a bookmark comes every minute */
+#define WATCH_LEAST_S 40 /* timeoutSeconds is drawn from 40 to 50 */
+#define WATCH_SPREAD_S 11
+#define OVERDUE_S 5                 /* a stream that has not ended so long after its time is dead */
 #define SETTLED (10 * NSEC_PER_SEC) /* a watch that lasts so long has begun well */
 #define BACKOFF_FIRST (200 * NSEC_PER_MSEC)
 #define BACKOFF_MOST (30 * NSEC_PER_SEC)
 #define RETRY_AFTER_MOST (300 * NSEC_PER_SEC)
-#define REOPEN_PAUSE (50 * NSEC_PER_MSEC) /* between a watch that ended well and the next */
+#define REOPEN_PAUSE (50 * NSEC_PER_MSEC) /* after a watch that ended well, but soon */
 #define FAULTS_BEFORE_LIST 10             /* watches in a row that the server itself failed */
 #define TROUBLE_MAX (ERROR_TEXT_MAX + 128)
 
@@ -36,7 +36,7 @@ struct reflector {
     const char *path;          /* borrowed from the spec */
     struct buf selectors;      /* "&fieldSelector=...", escaped */
     struct loop_timer next;    /* ends the pause before the next call */
-    struct loop_timer silence; /* gives a stream without a byte up */
+    struct loop_timer overdue; /* gives up a stream that does not end */
     struct loop_timer settled; /* finds that a watch has begun well */
     struct backoff backoff;
     struct kube_call *call; /* under way, NULL while pausing */
@@ -250,7 +250,6 @@ static bool watch_data(struct str data, void *arg)
 {
     struct reflector *reflector = arg;
 
-    loop_timer_set(reflector->loop, &reflector->silence, SILENCE);
     switch (watch_lines_add(&reflector->lines, data, take_line, reflector)) {
     case WATCH_LINES_OK:
         return true;
@@ -269,16 +268,20 @@ static void leave_watch(struct reflector *reflector)
 {
     reflector->call = NULL;
     reflector->stats.watching = false;
-    loop_timer_cancel(reflector->loop, &reflector->silence);
+    loop_timer_cancel(reflector->loop, &reflector->overdue);
     loop_timer_cancel(reflector->loop, &reflector->settled);
     watch_lines_clear(&reflector->lines);
+}
+
+static bool has_lasted(const struct reflector *reflector)
+{
+    return loop_now(reflector->loop) - reflector->start_ns >= SETTLED;
 }
 
 /* Why a stream that ended without an error is none the less a failure, if it is. */
 static void judge_end(const struct reflector *reflector, bool partial, struct error *err)
 {
-    bool progress = reflector->rv > reflector->start_rv ||
-                    loop_now(reflector->loop) - reflector->start_ns >= SETTLED;
+    bool progress = reflector->rv > reflector->start_rv || has_lasted(reflector);
     if (partial)
         error_set(err, ERROR_RETRY, "the stream ended inside an event");
     else if (!progress)
@@ -307,22 +310,21 @@ static void watch_done(const struct kube_result *result, void *arg)
     leave_watch(reflector);
     if (err.cls == ERROR_NONE) {
         begun_well(reflector);
-        go_on(reflector, REOPEN_PAUSE);
+        go_on(reflector, has_lasted(reflector) ? 0 : REOPEN_PAUSE);
     } else {
         bool by_server = stopped || (result->outcome == KUBE_ANSWERED && result->status != 429);
         watch_failed(reflector, &err, retry_after, by_server);
     }
 }
 
-static void fell_silent(void *arg)
+static void took_too_long(void *arg)
 {
     struct reflector *reflector = arg;
     struct error err = ERROR_INIT;
 
     kube_cancel(reflector->transport, reflector->call);
     leave_watch(reflector);
-    error_set(&err, ERROR_RETRY, "not a byte in %d seconds, not even a bookmark",
-              (int)(SILENCE / NSEC_PER_SEC));
+    error_set(&err, ERROR_RETRY, "the stream did not end in its time: the connection is dead");
     watch_failed(reflector, &err, 0, false);
 }
 
@@ -341,7 +343,7 @@ static void start_watch(struct reflector *reflector)
     reflector->fault_retry_after_ns = 0;
     reflector->stats.watches++;
     reflector->stats.watching = true;
-    loop_timer_set(reflector->loop, &reflector->silence, SILENCE);
+    loop_timer_set(reflector->loop, &reflector->overdue, (seconds + OVERDUE_S) * NSEC_PER_SEC);
     loop_timer_set(reflector->loop, &reflector->settled, SETTLED);
     reflector->call = kube_start(reflector->transport, &(struct kube_call_spec){
                                                            .method = KUBE_GET,
@@ -385,7 +387,7 @@ struct reflector *reflector_new(struct loop *loop, struct kube_transport *transp
     add_selector(reflector, "fieldSelector", spec->field_selector);
     add_selector(reflector, "labelSelector", spec->label_selector);
     loop_timer_init(&reflector->next, start, reflector);
-    loop_timer_init(&reflector->silence, fell_silent, reflector);
+    loop_timer_init(&reflector->overdue, took_too_long, reflector);
     loop_timer_init(&reflector->settled, begun_well, reflector);
     backoff_init(&reflector->backoff, BACKOFF_FIRST, BACKOFF_MOST);
     watch_lines_init(&reflector->lines);
