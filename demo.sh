@@ -10,6 +10,7 @@
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")"
+# What the build prints; shown when it fails.
 log=build/demo-build.log
 
 quick=

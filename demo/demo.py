@@ -20,6 +20,7 @@ import yaml
 from kubernetes.client.exceptions import ApiException
 
 from paths import FOLDER, ROOT
+import existing
 from existing import ExistingCluster, Installation
 from harness.api import Api
 from harness.pumice import WEBHOOK_KINDS, Pumice
@@ -28,7 +29,7 @@ from cluster_process import Process, ProcessError
 from screen import Progress, timeline
 from watcher import Watcher
 
-NAMESPACE = "pumice-demo"
+NAMESPACE = existing.NAMESPACE["metadata"]["name"]
 NODES = 10
 BINARIES = ("pumice-webhook", "pumice-controller", "pumice-scheduler")
 FITS, TOO_LARGE, INVALID = "gang", "gang-too-large", "invalid"
@@ -93,6 +94,9 @@ class OwnCluster:
         with task("starting pumice-webhook, pumice-controller and pumice-scheduler"):
             self.product.start()
         return self.plane
+
+    def remember_namespace(self):
+        """Nothing to do: it goes with the cluster."""
 
     def job(self, name):
         """The example, as it is."""
@@ -171,6 +175,10 @@ class GivenCluster:
                 self.installation.create(hooks)
                 self.product.wait_admission()
 
+    def remember_namespace(self):
+        """The namespace of the jobs is the demo's to remove."""
+        self.installation.remember(existing.NAMESPACE)
+
     def job(self, name):
         """The example; the one that must not fit grows with the cluster."""
         job = example(name)
@@ -186,16 +194,10 @@ class GivenCluster:
 
     def stop(self):
         """Removes what was made, then stops the binaries; returns what they did wrong."""
-        remove_namespace(self.plane)
-        self.installation.remove(WEBHOOK_KINDS)
+        self.installation.remove_first()
         complaints = self.product.stop()
-        self.installation.remove()
+        self.installation.remove_rest()
         return complaints
-
-
-def remove_namespace(plane):
-    """Removes the demo's namespace and the jobs in it."""
-    plane.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=120s")
 
 
 # The three jobs
@@ -280,6 +282,7 @@ def run(options):
         api = Api(plane)
         if NAMESPACE in plane.kubectl("get", "namespace", "-o", "name").replace("/", "\n").split():
             raise RuntimeError(f"namespace {NAMESPACE} exists already; delete it first")
+        cluster.remember_namespace()
         api.make_namespace(NAMESPACE)
         say(f"\nsending {FITS}, {TOO_LARGE} and {INVALID} from manifests/examples\n"
             if cluster.admission else f"\nsending {FITS} and {TOO_LARGE} from manifests/examples\n")
@@ -301,11 +304,12 @@ def take_down(cluster, code):
         complaints = cluster.stop()
     for text in complaints:
         say(f"WRONG  {text}")
-    if code == 0 and not complaints:
+    logs = FOLDER / "log"
+    if (code == 0 and not complaints) or not logs.exists():
         shutil.rmtree(FOLDER)
-        return 0
-    say(f"logs: {FOLDER / 'log'}")
-    return 1
+    else:
+        say(f"logs: {logs}")
+    return 1 if complaints else code
 
 
 def say_how_to_reach(cluster):
@@ -327,12 +331,11 @@ def stop_kept():
     if made.exists():
         plane = ExistingCluster(json.loads(made.read_text())["kubeconfig"], FOLDER)
         installation = Installation(plane).load()
-        remove_namespace(plane)
-        installation.remove(WEBHOOK_KINDS)
+        installation.remove_first()
     for name in BINARIES + PROCESSES:
         Process(FOLDER, name).stop(timeout=40)
     if installation:
-        installation.remove()
+        installation.remove_rest()
     shutil.rmtree(FOLDER)
     say("everything is down")
     return 0

@@ -33,6 +33,10 @@ BY_BINARIES = [
 ]
 
 
+# Where the demo's jobs are.
+NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "pumice-demo"}}
+
+
 class ExistingCluster:
     """The cluster of a kubeconfig's current context."""
 
@@ -165,9 +169,17 @@ class Installation:
             if key(thing) not in there and parent not in ours:
                 self.remember(thing)
 
-    def remove(self, kinds=None):
-        """Removes what was made, the last first; of these kinds only, if given."""
-        for thing in reversed([t for t in self.made if not kinds or t["kind"] in kinds]):
+    def remove_first(self):
+        """Removes the jobs with their namespace, then the webhooks: while the binaries still run."""
+        self._remove(lambda thing: key(thing) == key(NAMESPACE))
+        self._remove(lambda thing: thing["kind"] in WEBHOOK_KINDS)
+
+    def remove_rest(self):
+        """Removes all else that was made, once the binaries have stopped."""
+        self._remove(lambda thing: True)
+
+    def _remove(self, chosen):
+        for thing in reversed([thing for thing in self.made if chosen(thing)]):
             words = ["-n", thing["metadata"]["namespace"]] if "namespace" in thing["metadata"] else []
             try:
                 self.plane.kubectl(*words, "delete", full_kind(thing), thing["metadata"]["name"],
