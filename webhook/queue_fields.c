@@ -101,17 +101,17 @@ static bool is_below(struct str path, struct str base)
     return path.n > base.n && str_starts(path, base) && path.p[base.n] == '/';
 }
 
-static void check_place(const struct queue_case *q, const char *hierarchy,
-                        struct problems *problems)
+static void check_place(const struct queue_case *q, struct str hierarchy, struct problems *problems)
 {
+    const struct str shown = str_cut(hierarchy, 256);
     for (size_t i = 0; i < q->c->queues->n; i++) {
         const struct queue_view *other = q->c->queues->views[i];
-        if (str_is(other->name, q->name) || !is_below(other->hierarchy, str_of(hierarchy)))
+        if (str_is(other->name, q->name) || !is_below(other->hierarchy, hierarchy))
             continue;
         problem_invalid(problems,
-                        ANNOTATIONS ": Invalid value: \"%.256s\": %.256s is not allowed to be in "
+                        ANNOTATIONS ": Invalid value: \"%.*s\": %.*s is not allowed to be in "
                                     "the sub path of %.256s of queue %s",
-                        hierarchy, hierarchy, other->hierarchy.p, other->name.p);
+                        STR_ARG(shown), STR_ARG(shown), other->hierarchy.p, other->name.p);
     }
 }
 
@@ -129,7 +129,7 @@ static void check_annotations(const struct queue_case *q, struct problems *probl
                         hierarchy);
     check_weights(weights, problems);
     if (*hierarchy)
-        check_place(q, hierarchy, problems);
+        check_place(q, str_of(hierarchy), problems);
 }
 
 /* ---- all ----------------------------------------------------------------------------------- */
