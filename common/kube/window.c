@@ -15,6 +15,7 @@
 #define DEFAULT_MAX 256
 #define DEFAULT_TIMEOUT (30 * NSEC_PER_SEC)
 #define LEASE_SLOTS 2
+#define EVENT_SLOTS 1 /* of the limit */
 #define PUMP_MOST 256 /* requests of one turn */
 #define PATH_MAX_BYTES ((size_t)16 << 10)
 #define BODY_KEEP ((size_t)64 << 10) /* a larger buffer is freed after use */
@@ -109,6 +110,8 @@ static void leave_flight(struct window *window, struct window_request *request)
         window->busy_leases--;
     else
         window->busy--;
+    if (request->cls == WINDOW_EVENT)
+        window->busy_events--;
 }
 
 static void finish(struct window_request *request, const struct kube_result *result)
@@ -287,6 +290,8 @@ static void start_call(struct window *window, struct window_request *request)
     request->state = WINDOW_INFLIGHT;
     list_append(&window->inflight, &request->link);
     window->lanes[request->cls].sent++;
+    if (request->cls == WINDOW_EVENT)
+        window->busy_events++;
     if (request->cls == WINDOW_LEASE) {
         window->busy_leases++;
     } else {
@@ -353,6 +358,8 @@ static struct window_request *next_request(struct window *window)
     if (window->busy_leases < LEASE_SLOTS && !list_empty(&leases->ready))
         return window_queue_pick(window, leases);
     struct window_lane *lane = window_queue_lane(window);
+    if (lane && lane->cls == WINDOW_EVENT && window->busy_events >= EVENT_SLOTS)
+        return NULL;
     return lane && may_send(window) ? window_queue_pick(window, lane) : NULL;
 }
 

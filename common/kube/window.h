@@ -14,8 +14,9 @@
  *
  * Classes go in the order of enum window_class, except that after sixteen requests of higher
  * classes one goes to a class that has waited at least 50 ms (never WINDOW_EVENT, which only goes
- * when nothing else waits). WINDOW_LEASE has two slots of its own and is held back by neither
- * limit, QPS, fence nor faults. Loop thread only.
+ * when nothing else waits, one at a time: the server may be busy with what other processes wait
+ * for). WINDOW_LEASE has two slots of its own and is held back by neither limit, QPS, fence nor
+ * faults. Loop thread only.
  */
 #ifndef PUMICE_KUBE_WINDOW_H
 #define PUMICE_KUBE_WINDOW_H

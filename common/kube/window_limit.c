@@ -16,8 +16,9 @@
 #define RATIO_MAX 16.0                        /* one outlier counts at most this much */
 #define QUICK_STEP 0.25
 #define FAULT_FACTOR 0.7
-#define SHRINK_MOST 0.5  /* what one decrease leaves at least ... */
-#define SHRINK_LEAST 0.9 /* ... and at most */
+#define LATENCY_LEAVES 8.0 /* in flight, however slow the answers are: others may cause it */
+#define SHRINK_MOST 0.5    /* what one decrease leaves at least ... */
+#define SHRINK_LEAST 0.9   /* ... and at most */
 
 void window_limit_init(struct window_limit *limit, unsigned initial, unsigned max)
 {
@@ -46,10 +47,10 @@ static void smooth(double *average, double sample, double in_flight)
     *average = *average > 0 ? *average + weight * (sample - *average) : sample;
 }
 
-static void shrink(struct window_limit *limit, double factor, int64_t now)
+static void shrink(struct window_limit *limit, double factor, double least, int64_t now)
 {
     int64_t latency = (int64_t)limit->latency;
-    limit->value = fmax(limit->value * factor, 1);
+    limit->value = fmax(limit->value * factor, least);
     limit->settle_ns = now + (latency > SETTLE_LEAST ? latency : SETTLE_LEAST);
 }
 
@@ -63,7 +64,8 @@ void window_limit_answer(struct window_limit *limit, enum window_class cls, int6
     if (now < limit->settle_ns)
         return;
     if (limit->ratio > RATIO_TARGET)
-        shrink(limit, clamp(RATIO_TARGET / limit->ratio, SHRINK_MOST, SHRINK_LEAST), now);
+        shrink(limit, clamp(RATIO_TARGET / limit->ratio, SHRINK_MOST, SHRINK_LEAST),
+               fmin(limit->value, LATENCY_LEAVES), now);
     else if (used)
         limit->value += limit->ratio < RATIO_QUICK ? QUICK_STEP : 1 / limit->value;
     limit->value = fmin(limit->value, limit->max);
@@ -73,7 +75,7 @@ bool window_limit_fault(struct window_limit *limit, int64_t now)
 {
     if (now < limit->settle_ns)
         return false;
-    shrink(limit, FAULT_FACTOR, now);
+    shrink(limit, FAULT_FACTOR, 1, now);
     return true;
 }
 

@@ -4,8 +4,10 @@
  * Each class has a latency floor, its smallest latency of late, because a create passes admission
  * and a bind does not; what counts is the latency relative to the floor, smoothed over about one
  * window of answers. Below four times the floor the limit grows while it is fully used, quickly
- * below twice; above it shrinks towards the target. 429 and 5xx shrink it too. After any decrease
- * nothing moves for one latency, until answers show its effect. No clock of its own.
+ * below twice; above it shrinks towards the target, but not below eight: a server that other
+ * clients keep busy is slow however little we send, and who gives way to them gets nothing done.
+ * 429 and 5xx shrink it down to one. After any decrease nothing moves for one latency, until
+ * answers show its effect. No clock of its own.
  */
 #ifndef PUMICE_KUBE_WINDOW_LIMIT_H
 #define PUMICE_KUBE_WINDOW_LIMIT_H

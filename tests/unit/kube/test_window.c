@@ -123,6 +123,31 @@ static void test_no_class_starves_but_events(void **state)
     assert_int_equal(event.done, 1);
 }
 
+/* Events fill no window that is idle: one is in flight at a time, and holds up nothing else. */
+static void test_one_event_at_a_time(void **state)
+{
+    struct fixture *f = *state;
+    static struct job events[3], create;
+    for (size_t i = 0; i < ARRAY_SIZE(events); i++)
+        submit(f, &events[i], "event", WINDOW_EVENT, NULL);
+    turn(f);
+    assert_int_equal(f->server->inflight, 1);
+    submit(f, &create, "create", WINDOW_CREATE, NULL);
+    turn(f);
+    assert_int_equal(f->server->inflight, 2);
+    for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+        manual_answer(manual_first(f->server), 200, "", 0);
+        turn(f);
+    }
+    assert_int_equal(create.done, 1);
+    assert_int_equal(f->server->inflight, 1);
+    manual_answer(manual_first(f->server), 200, "", 0);
+    turn(f);
+    for (size_t i = 0; i < ARRAY_SIZE(events); i++)
+        assert_int_equal(events[i].done, 1);
+    assert_int_equal(f->server->inflight, 0);
+}
+
 static void test_fast_bursts_keep_strict_order(void **state)
 {
     struct fixture *f = *state;
@@ -550,6 +575,7 @@ int main(void)
         TEST(test_refused_and_oversized_requests),
         TEST(test_classes_in_order),
         TEST(test_no_class_starves_but_events),
+        TEST(test_one_event_at_a_time),
         TEST(test_fast_bursts_keep_strict_order),
         TEST(test_nearest_gang_first_and_the_fourth_goes_round),
         TEST(test_age_breaks_ties),

@@ -202,6 +202,25 @@ static void test_one_decrease_a_latency(void **state)
     assert_true(window_limit_fault(&limit, 20 * MS));
 }
 
+/* A server that others keep busy is slow whatever we do: eight requests stay in flight. Faults are
+ * another matter, and latency does not take back what they did. */
+static void test_latency_alone_leaves_eight(void **state)
+{
+    (void)state;
+    struct window_limit limit;
+    int64_t now = 0;
+    window_limit_init(&limit, 16, 64);
+    window_limit_answer(&limit, WINDOW_CREATE, MS, true, now);
+    for (int i = 0; i < 1000; i++)
+        window_limit_answer(&limit, WINDOW_CREATE, 100 * MS, true, now += 100 * MS);
+    assert_true(limit.value >= 8 && limit.value <= 8);
+    assert_true(window_limit_fault(&limit, now += NSEC_PER_SEC));
+    double after = limit.value;
+    assert_true(after < 8);
+    window_limit_answer(&limit, WINDOW_CREATE, 100 * MS, true, now += NSEC_PER_SEC);
+    assert_true(limit.value >= after && limit.value <= after);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -213,6 +232,7 @@ int main(void)
         TEST(test_an_unused_limit_does_not_grow),
         cmocka_unit_test(test_slow_and_fast_classes_have_their_own_floors),
         cmocka_unit_test(test_one_decrease_a_latency),
+        cmocka_unit_test(test_latency_alone_leaves_eight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
