@@ -45,6 +45,8 @@ static void release(struct bind_call *call)
     list_remove(&call->link);
     loop_timer_cancel(call->scheduler->params.loop, &call->timer);
     call->job->binds--;
+    store_request_end(call->scheduler->params.pods, str_of(call->pod->meta.ns),
+                      str_of(call->pod->meta.name));
     cache_dirty(&call->scheduler->cache, call->job);
     pod_unref(call->pod);
     intern_put(call->node);
@@ -96,10 +98,9 @@ static void read_done(const struct kube_result *result, void *arg)
     call->read = NULL;
     if (result->outcome == KUBE_ANSWERED && result->status == 404) {
         const struct kube_meta *meta = &call->pod->meta;
-        cleanup_free char *ns = xstrdup(meta->ns), *name = xstrdup(meta->name);
-        cleanup_free char *uid = xstrdup(meta->uid);
+        store_forget(scheduler->params.pods, str_of(meta->ns), str_of(meta->name),
+                     str_of(meta->uid));
         settle(call, CHANGE_UNBOUND);
-        store_forget(scheduler->params.pods, str_of(ns), str_of(name), str_of(uid));
         return;
     }
     struct pod *pod = result->outcome == KUBE_ANSWERED && result->status == 200
@@ -109,9 +110,10 @@ static void read_done(const struct kube_result *result, void *arg)
         read_later(call);
         return;
     }
-    settle(call, fate(call, pod));
+    enum change_kind outcome = fate(call, pod);
     pod_unref(pod);
     store_apply(scheduler->params.pods, result->body);
+    settle(call, outcome);
 }
 
 static void read_pod(void *arg)
@@ -208,6 +210,8 @@ void bind_start(struct scheduler *scheduler, struct sched_task *task)
     call->node = intern_ref(task->node->name);
     call->job = task->job;
     call->job->binds++;
+    store_request_begin(scheduler->params.pods, str_of(task->pod->meta.ns),
+                        str_of(task->pod->meta.name));
     loop_timer_init(&call->timer, read_pod, call);
     backoff_init(&call->backoff, READ_FIRST, READ_MOST);
     list_append(&scheduler->binds, &call->link);

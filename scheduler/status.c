@@ -202,6 +202,7 @@ static void status_done(const struct kube_result *result, void *arg)
     struct store *podgroups = scheduler->params.podgroups;
     bool answered = result->outcome == KUBE_ANSWERED;
     job->request = NULL;
+    store_request_end(podgroups, str_of(job->ns), str_of(job->name));
     cache_dirty(&scheduler->cache, job);
     scheduler_wake(scheduler);
     if (!job->uid || result->error.cls == ERROR_CANCELLED)
@@ -222,6 +223,7 @@ static void status_done(const struct kube_result *result, void *arg)
 static void submit(struct scheduler *scheduler, struct sched_job *job, bool phase_changes)
 {
     bool enters = phase_changes && job->phase == JOB_INQUEUE;
+    store_request_begin(scheduler->params.podgroups, str_of(job->ns), str_of(job->name));
     job->request = window_submit(scheduler->params.window,
                                  &(struct window_spec){.cls = enters ? WINDOW_BIND : WINDOW_STATUS,
                                                        .flow = &job->flow,
@@ -343,8 +345,10 @@ void status_clear(struct scheduler *scheduler)
     void *value;
     for (size_t i = 0; map_next(&scheduler->cache.jobs_by_key, &i, NULL, &value);) {
         struct sched_job *job = value;
-        if (job->request)
-            window_cancel(scheduler->params.window, job->request);
+        if (!job->request)
+            continue;
+        window_cancel(scheduler->params.window, job->request);
+        store_request_end(scheduler->params.podgroups, str_of(job->ns), str_of(job->name));
         job->request = NULL;
     }
 }

@@ -52,6 +52,8 @@ static bool tell_render(struct buf *path, struct buf *body, void *arg)
 
 static void teller_free(struct teller *teller)
 {
+    const struct kube_meta *meta = &teller->pod->meta;
+    store_request_end(teller->scheduler->params.pods, str_of(meta->ns), str_of(meta->name));
     list_remove(&teller->link);
     teller->scheduler->teller_count--;
     pod_unref(teller->pod);
@@ -70,9 +72,9 @@ static void tell_done(const struct kube_result *result, void *arg)
                  teller->pod->meta.name, result->error.text);
     if (!written && task && result->error.cls == ERROR_RETRY)
         task->told = 0; /* the next look at the job tries again */
-    teller_free(teller);
     if (written)
         store_apply(scheduler->params.pods, result->body);
+    teller_free(teller);
     pump(scheduler);
 }
 
@@ -98,6 +100,8 @@ static void tell(struct scheduler *scheduler, struct sched_task *task, const str
     list_append(&scheduler->tellers, &teller->link);
     scheduler->teller_count++;
     say(scheduler, task, why);
+    store_request_begin(scheduler->params.pods, str_of(task->pod->meta.ns),
+                        str_of(task->pod->meta.name));
     teller->request = window_submit(scheduler->params.window,
                                     &(struct window_spec){.cls = WINDOW_EVENT,
                                                           .method = KUBE_PATCH,

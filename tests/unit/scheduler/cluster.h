@@ -28,9 +28,9 @@ struct test_pod {
     const char *phase;
     bool deleted, gone, unschedulable;
     uint64_t rv;
-    unsigned binds, tellings;
-    int fail;        /* status of the next bind, 0: none; negative: always */
-    bool fail_after; /* the failing bind takes effect all the same */
+    unsigned binds, asked, tellings; /* asked: bind requests, whatever their answer */
+    int fail;                        /* status of the next bind, 0: none; negative: always */
+    bool fail_after;                 /* the failing bind takes effect all the same */
 };
 
 struct test_group {
@@ -150,6 +150,7 @@ static inline int serve_bind(struct cluster *c, struct test_pod *pod, struct str
     struct str node = field(target, "name");
     if (!pod)
         return answer(body, 404);
+    pod->asked++;
     int fail = pod->fail;
     if (fail > 0)
         pod->fail = 0;

@@ -82,6 +82,31 @@ static void poisoned_pod_backs_off(void **state)
     cluster_free(c);
 }
 
+/* The watch lags: a version from before the bind arrives after its answer. */
+static void stale_version_undoes_nothing(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NULL);
+    add_nodes(c, 2, 1);
+    add_gang(c, "a", 1, "1");
+    struct test_pod *pod = find_pod(c, "a-w-0");
+    for (int i = 0; i < 2; i++) {
+        char node[NAME_SIZE];
+        run_for(c, i ? NSEC_PER_SEC : 20 * NSEC_PER_MSEC); /* under way, then answered */
+        enum task_status status = cache_task(&c->scheduler->cache, pod->uid)->status;
+        assert_int_equal(status, i ? TASK_BOUND : TASK_BINDING);
+        memcpy(node, pod->node, sizeof(node));
+        pod->node[0] = '\0';
+        show_pod(c, pod);
+        memcpy(pod->node, node, sizeof(node));
+    }
+    run(c);
+    assert_int_equal(pod->asked, 1);
+    assert_int_equal(cache_task(&c->scheduler->cache, pod->uid)->status, TASK_BOUND);
+    check(c);
+    cluster_free(c);
+}
+
 static void pod_deleted_while_it_is_bound(void **state)
 {
     (void)state;
@@ -445,6 +470,7 @@ int main(void)
         cmocka_unit_test(bind_in_doubt_is_read),
         cmocka_unit_test(answers_lost_for_a_while),
         cmocka_unit_test(poisoned_pod_backs_off),
+        cmocka_unit_test(stale_version_undoes_nothing),
         cmocka_unit_test(pod_deleted_while_it_is_bound),
         cmocka_unit_test(restart_completes_the_broken_gang),
         cmocka_unit_test(half_the_facts_are_not_enough),
