@@ -280,17 +280,17 @@ def step_controlplane(run):
     run.background.follow(run)
 
 
-@step("integration", "the three binaries against a real API server", ["build", "controlplane"],
-      minutes=25)
+@step("integration", "the three binaries against a real API server, with ASan and UBSan",
+      ["asan", "controlplane"], minutes=30)
 def step_integration(run):
-    pytest(run, "tests/integration", "tests/faultproxy")
-
-
-@step("integration-asan", "the same with the ASan and UBSan build", ["asan", "controlplane"],
-      minutes=25)
-def step_integration_asan(run):
-    pytest(run, "tests/integration",
+    pytest(run, "tests/integration", "tests/faultproxy",
            env={**SANITIZER_ENV, "PUMICE_BIN": str(ROOT / "build" / "asan")})
+
+
+@step("integration-release", "jobs and admission again with the release build",
+      ["build", "controlplane"], minutes=15)
+def step_integration_release(run):
+    pytest(run, "tests/integration/test_jobs.py", "tests/integration/test_webhook.py")
 
 
 @step("bench", "10 jobs of 40 pods: number of requests, and time against the bare limit",
