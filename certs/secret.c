@@ -171,6 +171,28 @@ static void write_made(struct cert_source *source, const char *rv)
 
 /* ---- deciding ------------------------------------------------------------------------------ */
 
+static void copy_bundle(struct cert_bundle *to, const struct cert_bundle *from)
+{
+    cert_bundle_clear(to);
+    buf_add_str(&to->cert, buf_str(&from->cert));
+    buf_add_str(&to->key, buf_str(&from->key));
+    buf_add_str(&to->ca_cert, buf_str(&from->ca_cert));
+    buf_add_str(&to->ca_key, buf_str(&from->ca_key));
+}
+
+/* A Secret that was deleted comes back as it was: nobody has to learn of another authority. */
+static bool restore(struct cert_source *source)
+{
+    struct error ignored = ERROR_INIT;
+    struct cert_state state;
+    if (!source->has_current ||
+        cert_bundle_check(&source->current, &source->config.names, loop_wall(source->config.loop),
+                          &state, &ignored) < 0)
+        return false;
+    copy_bundle(&source->made, &source->current);
+    return true;
+}
+
 static void make_and_write(struct cert_source *source, const char *rv)
 {
     struct error err = ERROR_INIT;
@@ -236,7 +258,10 @@ static void on_read(const struct kube_result *result, void *arg)
     if (result->outcome == KUBE_ANSWERED && result->status == 404) {
         log_info("making the Secret with the certificates secret=%s/%s", source->config.ns,
                  source->config.secret);
-        make_and_write(source, NULL);
+        if (restore(source))
+            write_made(source, NULL);
+        else
+            make_and_write(source, NULL);
         return;
     }
     cert_bundle_init(&found);

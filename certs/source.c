@@ -18,6 +18,13 @@ static bool from_files(const struct cert_source *source)
     return source->config.cert_file != NULL;
 }
 
+static int64_t interval(const struct cert_source *source)
+{
+    if (source->config.interval_ns)
+        return source->config.interval_ns;
+    return from_files(source) ? FILES_INTERVAL_NS : SECRET_INTERVAL_NS;
+}
+
 static void read_now(void *arg)
 {
     struct cert_source *source = arg;
@@ -73,7 +80,7 @@ static void note_trouble(struct cert_source *source, const char *text)
 void cert_source_finish(struct cert_source *source, const struct error *err)
 {
     struct loop *loop = source->config.loop;
-    int64_t delay_ns = from_files(source) ? FILES_INTERVAL_NS : SECRET_INTERVAL_NS;
+    int64_t delay_ns = interval(source);
     source->reading = false;
     if (err) {
         note_trouble(source, err->text);

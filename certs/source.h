@@ -20,6 +20,7 @@ struct cert_source_config {
     const char *cert_file, *key_file; /* borrowed for good; NULL: the Secret is used */
     const char *ca_file;              /* may be NULL with files: the authority is not known then */
     struct cert_names names;          /* what the certificate in the Secret is for */
+    int64_t interval_ns;              /* between two reads; 0: 30 s, files 10 s */
     /* A usable certificate that is not the one before; borrowed until the next call. */
     void (*changed)(const struct cert_bundle *bundle, const struct cert_state *state, void *arg);
     void *arg;

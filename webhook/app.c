@@ -251,6 +251,7 @@ static int open_certificate(struct app *app, struct error *err)
         .cert_file = *o->tls_cert_file ? o->tls_cert_file : NULL,
         .key_file = o->tls_private_key_file,
         .ca_file = *o->ca_cert_file ? o->ca_cert_file : NULL,
+        .interval_ns = o->cert_check_interval_ns,
         .changed = on_certificate,
         .arg = app,
     };

@@ -53,6 +53,8 @@ const struct flag webhook_flags[] = {
     {"cert-secret-name", 0, FLAG_STRING, OPTION(secret_name), "Secret with the certificate."},
     {"cert-extra-san", 0, FLAG_STRINGS, OPTION(extra_sans),
      "Further DNS name or IP address for the certificate; repeatable."},
+    {"cert-check-interval", 0, FLAG_DURATION, OPTION(cert_check_interval_ns),
+     "How often the certificate is read again; 0: every 30 s from the Secret, 10 s from files."},
     {"enabled-admission", 0, FLAG_STRING, OPTION(enabled_admission),
      "Paths to serve, with commas between; all that there are when not given."},
     {"scheduler-name", 0, FLAG_STRINGS, OPTION(scheduler_names),
@@ -125,6 +127,7 @@ static int check_times(const struct webhook_options *o, struct error *err)
 {
     const struct range times[] = {{"graceful-shutdown-time", &o->graceful_shutdown_ns, 0, 0},
                                   {"queue-wait", &o->queue_wait_ns, 0, 0},
+                                  {"cert-check-interval", &o->cert_check_interval_ns, 0, 0},
                                   {"idle-timeout", &o->idle_timeout_ns, NSEC_PER_SEC, 0},
                                   {"request-timeout", &o->request_timeout_ns, NSEC_PER_SEC, 0}};
     for (size_t i = 0; i < ARRAY_SIZE(times); i++) {

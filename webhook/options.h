@@ -15,7 +15,8 @@ struct webhook_options {
     const char *webhook_namespace, *webhook_service_name, *webhook_url;
     const char *secret_name;
     struct flag_strings extra_sans;
-    const char *enabled_admission; /* NULL: all there are */
+    int64_t cert_check_interval_ns; /* 0: the built-in one */
+    const char *enabled_admission;  /* NULL: all there are */
     struct flag_strings scheduler_names;
     int64_t graceful_shutdown_ns;
     int64_t max_queue_depth;

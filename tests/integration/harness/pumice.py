@@ -48,9 +48,10 @@ def find_binary(folder, name):
 class Binary(Process):
     """One of our binaries. `flags` may be changed before a start; a value of None drops a flag."""
 
-    def __init__(self, pumice, name, kubeconfig, flags, metrics_flag):
-        super().__init__(pumice.plane.folder, name)
+    def __init__(self, pumice, name, kubeconfig, flags, metrics_flag, replica=""):
+        super().__init__(pumice.plane.folder, name + replica)
         self.pumice = pumice
+        self.program = name
         self.identity = Path(kubeconfig).name
         self.flags = {"kubeconfig": str(kubeconfig), **flags}
         self.metrics_flag = metrics_flag
@@ -58,7 +59,7 @@ class Binary(Process):
 
     def command(self):
         """The command line."""
-        words = [find_binary(self.pumice.bin, self.name)]
+        words = [find_binary(self.pumice.bin, self.program)]
         for name, value in self.flags.items():
             if value is not None:
                 words.append(("-" if len(name) == 1 else "--") + f"{name}={value}")

@@ -186,6 +186,22 @@ static void test_made_once(void **state)
     assert_in_range(fixture->server.gets, 20, 60);
 }
 
+static void test_deleted_comes_back_as_it_was(void **state)
+{
+    struct fixture *fixture = *state;
+    start(fixture, 0);
+    start(fixture, 1);
+    run(fixture, NSEC_PER_SEC);
+    char *data = xstrdup(fixture->server.data);
+    fixture->server.exists = false;
+    run(fixture, 60 * NSEC_PER_SEC);
+    assert_true(fixture->server.exists);
+    assert_string_equal(fixture->server.data, data);
+    assert_int_equal(fixture->changes[0], 1);
+    assert_int_equal(fixture->changes[1], 1);
+    free(data);
+}
+
 static void add_field(struct json_writer *writer, const char *key, const struct buf *value)
 {
     struct buf text = BUF_INIT(65536);
@@ -430,6 +446,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_made_once),
+        TEST(test_deleted_comes_back_as_it_was),
         TEST(test_renewed_in_time),
         TEST(test_expired_is_replaced),
         TEST(test_unusable_content_is_replaced),
