@@ -69,7 +69,7 @@ struct node *node_decode(struct str raw, struct error *err)
         node_unref(node);
         return NULL;
     }
-    if (!node->meta.name || !node->meta.uid) {
+    if (!node->meta.name || !node->meta.name[0] || !node->meta.uid || !node->meta.uid[0]) {
         node_unref(node);
         error_set(err, ERROR_INVALID, "a node has no metadata.name or metadata.uid");
         return NULL;

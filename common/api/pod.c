@@ -204,7 +204,7 @@ static int finish(struct draft *draft, struct json_reader *reader, struct arena 
     if (json_end(reader, err) < 0)
         return error_prefix(err, "pod %s/%s", pod->meta.ns ? pod->meta.ns : "",
                             pod->meta.name ? pod->meta.name : "(unnamed)");
-    if (!pod->meta.name || !pod->meta.uid)
+    if (!pod->meta.name || !pod->meta.name[0] || !pod->meta.uid || !pod->meta.uid[0])
         return error_set(err, ERROR_INVALID, "a pod has no metadata.name or metadata.uid");
     finish_names(draft);
     pod->cls = pod_class_get(&draft->demand, arena);
