@@ -259,13 +259,11 @@ static void refresh_why(struct scheduler *scheduler, struct sched_job *job, bool
 {
     bool too_few = job->phase == JOB_INQUEUE && !ready && !job_gang_possible(job);
     bool admission = job->why.kind == WHY_ADMISSION || job->why.kind == WHY_QUEUE;
-    if (too_few && !job->count[TASK_ALLOCATED])
+    bool placed = job->why.kind == WHY_NODES && job_waiting(job) == 0;
+    bool entered = admission && job->phase != JOB_PENDING && job->count[TASK_PENDING] == 0;
+    if (too_few)
         why_pods(scheduler, job);
-    else if (job->why.kind == WHY_PODS)
-        why_clear(job);
-    else if (job->why.kind == WHY_NODES && job_waiting(job) == 0)
-        why_clear(job);
-    else if (admission && job->phase != JOB_PENDING && job->count[TASK_PENDING] == 0)
+    else if (job->why.kind == WHY_PODS || placed || entered)
         why_clear(job);
 }
 

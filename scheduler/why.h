@@ -6,7 +6,7 @@
 
 #include "scheduler/scheduler.h"
 
-#define WHY_TEXT_MAX 1024
+#define WHY_TEXT_MAX ((size_t)1024)
 
 /* Whether a reason of that kind and signature is worth writing again (the text costs a look at
  * every node): the kind is new, or the text is old. */

@@ -85,7 +85,7 @@ static void print_bytes(struct buf *out, int64_t amount)
     static const char *const units[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi"};
     size_t unit = 0;
     while (unit + 1 < ARRAY_SIZE(units) && amount >= 1024 &&
-           (amount % 1024 == 0 || amount >= 1024 * 1024)) {
+           (amount % 1024 == 0 || amount >= 1048576)) {
         amount /= 1024;
         unit++;
     }
