@@ -46,12 +46,31 @@ static void set_current_job(struct controller *controller, const struct kube_met
 /* ---- handlers ----------------------------------------------------------------------------------
  */
 
+/* The job whose PodGroup this is: it owns it, and it has the name that we give. */
+static struct job_control *owner_of_group(struct controller *controller,
+                                          const struct podgroup *podgroup)
+{
+    const struct kube_meta *meta = &podgroup->meta;
+    cleanup_buf struct buf name = BUF_INIT(1024);
+    struct job_control *control;
+
+    if (!owned_by_job(meta))
+        return NULL;
+    control = map_get(&controller->by_uid, str_of(meta->controller.uid));
+    if (!control)
+        return NULL;
+    buf_printf(&name, "%s-%s", control->name, control->uid);
+    return control->ns == meta->ns && str_eq(buf_str(&name), str_of(meta->name)) ? control : NULL;
+}
+
 static struct podgroup *find_group(struct controller *controller, const struct job *job)
 {
     cleanup_buf struct buf name = BUF_INIT(1024);
+    struct podgroup *podgroup;
 
     buf_printf(&name, "%s-%s", job->meta.name, job->meta.uid);
-    return store_get(controller->podgroups, str_of(job->meta.ns), buf_str(&name));
+    podgroup = store_get(controller->podgroups, str_of(job->meta.ns), buf_str(&name));
+    return podgroup && owner_of_group(controller, podgroup) ? podgroup : NULL;
 }
 
 static void job_gone(struct controller *controller, const struct job *job)
@@ -90,44 +109,55 @@ static void job_changed(void *arg, void *old_object, void *new_object)
     job_control_set_job(control, now, spec_changed(old, now));
 }
 
+/* A job of this name may be waiting for the name of a pod that is gone or has lost its owner. */
+static void wake_namesake(struct controller *controller, const struct podstate *pod)
+{
+    struct job_control *namesake = current_job(controller, pod->meta.ns, pod->job_name);
+
+    if (namesake)
+        job_control_mark(namesake);
+}
+
+/* Owners come and go: a job that is deleted with its pods orphaned, or an edit by hand. */
 static void pod_changed(void *arg, void *old_object, void *new_object)
 {
     struct controller *controller = arg;
     struct podstate *old = old_object, *now = new_object;
-    struct podstate *any = now ? now : old;
+    struct job_control *before = NULL, *after = NULL;
 
-    if (!owned_by_job(&any->meta))
-        return;
-    const struct kube_owner *owner = &any->meta.controller;
-    struct job_control *control = map_get(&controller->by_uid, str_of(owner->uid));
-    if (!control) {
-        if (!now)
-            return;
-        control = job_control_get(controller, owner->uid, now->meta.ns, owner->name);
-        old = NULL;
+    if (old && owned_by_job(&old->meta))
+        before = map_get(&controller->by_uid, str_of(old->meta.controller.uid));
+    if (now && owned_by_job(&now->meta))
+        after = job_control_get(controller, now->meta.controller.uid, now->meta.ns,
+                                now->meta.controller.name);
+    if (before == after) {
+        if (after)
+            job_control_set_pod(after, old, now);
+    } else {
+        if (before)
+            job_control_set_pod(before, old, NULL);
+        if (after)
+            job_control_set_pod(after, NULL, now);
     }
-    job_control_set_pod(control, old, now);
-    if (now)
-        return;
-    /* A job of the same name may be waiting for this pod's name. */
-    struct job_control *namesake = current_job(controller, any->meta.ns, owner->name);
-    if (namesake && namesake != control)
-        job_control_mark(namesake);
+    if (old && !after)
+        wake_namesake(controller, old);
 }
 
 static void group_changed(void *arg, void *old_object, void *new_object)
 {
     struct controller *controller = arg;
     struct podgroup *old = old_object, *now = new_object;
-    struct podgroup *any = now ? now : old;
+    struct job_control *before = old ? owner_of_group(controller, old) : NULL;
+    struct job_control *after = now ? owner_of_group(controller, now) : NULL;
 
-    if (!owned_by_job(&any->meta))
-        return;
-    struct job_control *control = map_get(&controller->by_uid, str_of(any->meta.controller.uid));
-    if (!control)
-        return;
-    control->podgroup = now;
-    job_control_mark(control);
+    if (before) {
+        before->podgroup = NULL;
+        job_control_mark(before);
+    }
+    if (after) {
+        after->podgroup = now;
+        job_control_mark(after);
+    }
 }
 
 static void priority_changed(void *arg, void *old_object, void *new_object)

@@ -213,6 +213,15 @@ static void after_write(struct job_control *control)
         job_control_release(control);
 }
 
+/* After an answer: whoever changes what we wrote is not argued with in a tight loop. */
+static void settle(struct job_control *control)
+{
+    if (control->job && (!control->podgroup || !up_to_date(control)))
+        single_write_retry(control, &control->group_write);
+    else
+        backoff_reset(&control->group_write.backoff);
+}
+
 /* The group that has our name may be from a try whose answer was lost, or somebody else's. */
 static void looked_up(const struct kube_result *result, void *arg)
 {
@@ -223,8 +232,8 @@ static void looked_up(const struct kube_result *result, void *arg)
     control->group_write.lookup = NULL;
     podgroup = result->error.cls == ERROR_NONE ? podgroup_decode(result->body, &err) : NULL;
     if (podgroup && podgroup->meta.controller.uid == control->uid) {
-        backoff_reset(&control->group_write.backoff);
         (void)store_apply(control->controller->podgroups, result->body);
+        settle(control);
     } else if (result->error.cls != ERROR_NOT_FOUND) {
         if (podgroup)
             job_event(control, EVENT_WARNING, "PodGroupError",
@@ -256,11 +265,7 @@ static void written(const struct kube_result *result, void *arg)
     write->request = NULL;
     if (result->error.cls == ERROR_NONE) {
         (void)store_apply(control->controller->podgroups, result->body);
-        /* Whoever changes what we wrote is not argued with in a tight loop. */
-        if (control->job && control->podgroup && !up_to_date(control))
-            single_write_retry(control, write);
-        else
-            backoff_reset(&write->backoff);
+        settle(control);
     } else if (result->error.cls == ERROR_CANCELLED) {
         /* The job went away while this waited. */
     } else if (result->error.cls == ERROR_EXISTS ||

@@ -181,8 +181,9 @@ static void found(struct pod_create *create, struct str raw)
         create_settle(create);
     } else {
         (void)error_set(&err, ERROR_RETRY,
-                        "a pod of this name exists and belongs to %s %s; waiting for it to go",
+                        "a pod of this name exists and belongs to %s%s%s; waiting for it to go",
                         pod && pod->meta.controller.kind ? pod->meta.controller.kind : "nobody",
+                        pod && pod->meta.controller.name ? " " : "",
                         pod && pod->meta.controller.name ? pod->meta.controller.name : "");
         refused(create, &err);
     }
@@ -285,13 +286,18 @@ static void create_submit(struct job_control *control, const char *task, uint32_
                                                         });
 }
 
-/* A pod of an earlier job of the same name still holds this name. */
+/*
+ * A pod of an earlier job of the same name still holds this name: it goes soon, and its going wakes
+ * us. Of any other pod the API server's refusal tells, so that the job can say what it waits for.
+ */
 static bool name_taken(struct job_control *control, const char *task, uint32_t index)
 {
     cleanup_buf struct buf name = BUF_INIT(1024);
+    const struct podstate *pod;
 
     pod_name_write(&name, control->name, task, index);
-    return store_get(control->controller->pods, str_of(control->ns), buf_str(&name)) != NULL;
+    pod = store_get(control->controller->pods, str_of(control->ns), buf_str(&name));
+    return pod && pod->meta.controller.uid && pod->job_name == control->name;
 }
 
 static void fill_task(struct job_control *control, struct task_control *task, uint32_t limit)

@@ -369,6 +369,114 @@ static void a_foreign_pod_is_waited_for(void **state)
     assert_false(has(str_of(server->job_status), "exists and belongs to"));
 }
 
+/* The pod as a deletion of its job with "Orphan", or a hand, leaves it. */
+static void orphan(struct server *server, const char *name)
+{
+    char *pod = xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"uid\":\"pod-%s\","
+                          "\"resourceVersion\":\"%llu\",\"labels\":{\"volcano.sh/job-name\":\"j\","
+                          "\"volcano.sh/task-spec\":\"w\",\"volcano.sh/task-index\":\"1\"}}}",
+                          name, name, (unsigned long long)++server->rv);
+
+    free(map_set(&server->pods, str_of(name), pod));
+    (void)store_apply(server->controller->pods, str_of(pod));
+}
+
+static void remove_pod(struct server *server, const char *name)
+{
+    cleanup_free char *pod = map_del(&server->pods, str_of(name));
+
+    assert_non_null(pod);
+    store_apply_deleted(server->controller->pods, str_of(pod));
+}
+
+static void a_pod_that_loses_its_owner_is_waited_for(void **state)
+{
+    struct server *server = *state;
+
+    announce_job(server, SPEC(3, 3));
+    run(server, 200);
+    admit(server);
+    run(server, 1000);
+    assert_int_equal(job_control_present(control_of(server)), 3);
+    orphan(server, "j-w-1");
+    run(server, 5000);
+    assert_int_equal(job_control_present(control_of(server)), 2);
+    assert_true(has(str_of(server->job_status), "exists and belongs to nobody;"));
+    remove_pod(server, "j-w-1");
+    run(server, 120000);
+    assert_int_equal(job_control_present(control_of(server)), 3);
+    assert_false(has(str_of(server->job_status), "exists and belongs to"));
+}
+
+static void orphans_of_an_earlier_job_are_waited_for(void **state)
+{
+    struct server *server = *state;
+
+    orphan(server, "j-w-1");
+    announce_job(server, SPEC(3, 3));
+    run(server, 200);
+    admit(server);
+    run(server, 20000);
+    assert_int_equal(job_control_present(control_of(server)), 2);
+    assert_true(has(str_of(server->job_status), "exists and belongs to nobody;"));
+    remove_pod(server, "j-w-1");
+    run(server, 120000);
+    assert_int_equal(job_control_present(control_of(server)), 3);
+}
+
+/* The job's PodGroup under another name, owner or version. */
+static void announce_group(struct server *server, const char *name, const char *owner, bool gone)
+{
+    cleanup_free char *group = xasprintf(
+        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"uid\":\"%s-uid\","
+        "\"resourceVersion\":\"%llu\",\"ownerReferences\":[{\"apiVersion\":\"" BATCH_API_VERSION
+        "\",\"kind\":\"%s\",\"name\":\"j\",\"uid\":\"" JOB_UID
+        "\",\"controller\":true}]},\"spec\":{\"minMember\":1}}",
+        name, name, (unsigned long long)++server->rv, owner);
+
+    if (gone)
+        store_apply_deleted(server->controller->podgroups, str_of(group));
+    else
+        (void)store_apply(server->controller->podgroups, str_of(group));
+}
+
+static void another_group_of_the_job_changes_nothing(void **state)
+{
+    struct server *server = *state;
+
+    announce_job(server, SPEC(3, 3));
+    run(server, 200);
+    admit(server);
+    run(server, 1000);
+    const struct podgroup *ours = control_of(server)->podgroup;
+    assert_non_null(ours);
+    announce_group(server, "mine", "Job", false);
+    run(server, 1000);
+    announce_group(server, "mine", "Job", true);
+    run(server, 60000);
+    assert_ptr_equal(control_of(server)->podgroup, ours);
+    assert_int_equal(server->group_posts, 1);
+    assert_int_equal(server->group_patches, 0);
+}
+
+static void a_group_that_loses_its_owner_is_let_go(void **state)
+{
+    struct server *server = *state;
+
+    announce_job(server, SPEC(3, 3));
+    run(server, 200);
+    assert_non_null(control_of(server)->podgroup);
+    cleanup_free char *other =
+        xasprintf("{\"metadata\":{\"name\":\"j-" JOB_UID "\",\"namespace\":\"n\",\"uid\":\"pg-1\","
+                  "\"resourceVersion\":\"%llu\"},\"spec\":{\"minMember\":3}}",
+                  (unsigned long long)++server->rv);
+    (void)store_apply(server->controller->podgroups, str_of(other));
+    assert_null(control_of(server)->podgroup);
+    run(server, 60000);
+    /* The server takes any create; each answer has the same UID and owner as before. */
+    assert_in_range(server->group_posts, 2, 20);
+}
+
 static void a_quota_is_waited_for_without_storming(void **state)
 {
     struct server *server = *state;
@@ -483,6 +591,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_job_from_start_to_end_costs_few_writes, setup, teardown),
         cmocka_unit_test_setup_teardown(lost_answers_make_no_second_pod, setup, teardown),
         cmocka_unit_test_setup_teardown(a_foreign_pod_is_waited_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_pod_that_loses_its_owner_is_waited_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(orphans_of_an_earlier_job_are_waited_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(another_group_of_the_job_changes_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_group_that_loses_its_owner_is_let_go, setup, teardown),
         cmocka_unit_test_setup_teardown(a_quota_is_waited_for_without_storming, setup, teardown),
         cmocka_unit_test_setup_teardown(a_pod_that_can_never_be_ends_the_job, setup, teardown),
         cmocka_unit_test_setup_teardown(a_deleted_job_asks_for_nothing_more, setup, teardown),
