@@ -6,7 +6,6 @@
  */
 #include "scheduler/config.h"
 #include "base/ensure.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "scheduler/action.h"
 #include "json/yaml.h"
@@ -201,17 +200,6 @@ struct sched_config *sched_config_default(void)
     struct error err = ERROR_INIT;
     struct sched_config *config = sched_config_parse(str_of(built_in), &err);
     ENSURE(config);
-    return config;
-}
-
-struct sched_config *sched_config_load(const char *path, struct error *err)
-{
-    cleanup_buf struct buf text = BUF_INIT(LIMIT_CONFIG_FILE);
-    if (file_read(path, &text, err) < 0)
-        return NULL;
-    struct sched_config *config = sched_config_parse(buf_str(&text), err);
-    if (!config)
-        error_prefix(err, "%s", path);
     return config;
 }
 

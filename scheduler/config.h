@@ -22,8 +22,6 @@ struct sched_config {
 struct sched_config *sched_config_default(void);
 /* From YAML; NULL and `err` when the file is to be rejected. */
 struct sched_config *sched_config_parse(struct str yaml, struct error *err);
-/* From a file. */
-struct sched_config *sched_config_load(const char *path, struct error *err);
 void sched_config_free(struct sched_config *config);
 bool sched_config_has_action(const struct sched_config *config, const char *name);
 

@@ -5,7 +5,8 @@
  * reload, orderly stop. Loop thread only.
  */
 #include "api/names.h"
-#include "base/ensure.h"
+#include "base/file.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "kube/informer.h"
 #include "ops/process.h"
@@ -66,15 +67,43 @@ struct app {
     struct informers informers;
     struct scheduler *scheduler;
     struct conf_watch *watch; /* NULL without a configuration file */
+    struct buf conf;          /* the file as it was read last */
 };
 
 /* ---- configuration --------------------------------------------------------------------------- */
 
+/* Reads the file; `text` is left as it is when that fails. */
+static int read_conf(struct buf *text, struct error *err)
+{
+    cleanup_buf struct buf fresh = BUF_INIT(LIMIT_CONFIG_FILE);
+    if (file_read(options.conf, &fresh, err) < 0)
+        return -1;
+    buf_clear(text);
+    *text = fresh;
+    fresh = BUF_INIT(LIMIT_CONFIG_FILE);
+    return 0;
+}
+
+static struct sched_config *parse_conf(const struct buf *text, struct error *err)
+{
+    struct sched_config *config = sched_config_parse(buf_str(text), err);
+    if (!config)
+        error_prefix(err, "%s", options.conf);
+    return config;
+}
+
+/* Something changed in the file's folder: maybe the file. */
 static void on_conf_changed(void *arg)
 {
     struct app *app = arg;
     struct error err = ERROR_INIT;
-    struct sched_config *config = sched_config_load(options.conf, &err);
+    struct sched_config *config = NULL;
+    uint64_t before = str_hash(buf_str(&app->conf));
+    bool readable = read_conf(&app->conf, &err) == 0;
+    if (readable && str_hash(buf_str(&app->conf)) == before)
+        return;
+    if (readable)
+        config = parse_conf(&app->conf, &err);
     if (!config) {
         log_error("the changed configuration is not used, the one before stays: %s", err.text);
         return;
@@ -83,11 +112,12 @@ static void on_conf_changed(void *arg)
     scheduler_set_config(app->scheduler, config);
 }
 
-static struct sched_config *first_config(struct error *err)
+static struct sched_config *first_config(struct app *app, struct error *err)
 {
     if (!options.conf || !options.conf[0])
         return sched_config_default();
-    struct sched_config *config = sched_config_load(options.conf, err);
+    struct sched_config *config =
+        read_conf(&app->conf, err) == 0 ? parse_conf(&app->conf, err) : NULL;
     if (config || options.no_default_conf)
         return config;
     log_error("the configuration is not used, the built-in one takes its place: %s", err->text);
@@ -132,16 +162,21 @@ static void app_free(void *arg)
     conf_watch_free(app->watch);
     scheduler_free(app->scheduler);
     informers_clear(&app->informers);
+    buf_clear(&app->conf);
     free(app);
 }
 
 static void *app_start(struct process *process, struct error *err)
 {
-    struct sched_config *config = first_config(err);
-    if (!config)
-        return NULL;
     struct app *app = xnew(struct app);
     app->process = process;
+    buf_init(&app->conf, LIMIT_CONFIG_FILE);
+    struct sched_config *config = first_config(app, err);
+    if (!config) {
+        buf_clear(&app->conf);
+        free(app);
+        return NULL;
+    }
     start_scheduler(app, config);
     if (options.conf && options.conf[0]) {
         struct error trouble = ERROR_INIT;

@@ -11,7 +11,6 @@
 #include "json/writer.h"
 
 #define CONDITION_DELAY (500 * NSEC_PER_MSEC)
-#define PODS_DELAY (5 * NSEC_PER_SEC) /* pods that are still being made are no news before that */
 #define COUNTS_DELAY (2 * NSEC_PER_SEC)
 #define MESSAGE_INTERVAL (60 * NSEC_PER_SEC)
 #define RETRY_FIRST (500 * NSEC_PER_MSEC)
@@ -29,16 +28,18 @@ static const char *reason_of(enum why_kind kind)
     return kind == WHY_PODS ? "NotEnoughTasks" : REASON_UNSCHEDULABLE;
 }
 
-static int64_t delay_of(enum why_kind kind)
+/* When it is news that the job waits. Pods are being made for as long as they keep coming. */
+static int64_t ripe_time(const struct sched_job *job)
 {
-    return kind == WHY_PODS ? PODS_DELAY : CONDITION_DELAY;
+    if (job->why.kind == WHY_NONE)
+        return NEVER;
+    return job->why.kind == WHY_PODS ? job->last_arrival_ns + JOB_CLAIM_NS
+                                     : job->why.since_ns + CONDITION_DELAY;
 }
 
-/* Whether the job has waited long enough for it to be news. */
 static bool is_ripe(const struct scheduler *scheduler, const struct sched_job *job)
 {
-    int64_t waited = loop_now(scheduler->params.loop) - job->why.since_ns;
-    return job->why.kind != WHY_NONE && waited >= delay_of(job->why.kind);
+    return ripe_time(job) <= loop_now(scheduler->params.loop);
 }
 
 /* The wish, borrowing the message from the job. */
@@ -170,6 +171,7 @@ static bool status_render(struct buf *path, struct buf *body, void *arg)
     json_w_end_object(&writer);
     if (message_differs(&want, &job->shown))
         job->message_ns = loop_now(scheduler->params.loop);
+    job->counts_since_ns = 0;
     keep(&job->sent, &want);
     return true;
 }
@@ -276,8 +278,8 @@ static bool is_stuck(const struct sched_job *job, int64_t now)
 static int64_t next_look(const struct sched_job *job, int64_t now)
 {
     int64_t next = NEVER;
-    if (job->why.kind != WHY_NONE && now - job->why.since_ns < delay_of(job->why.kind))
-        next = earlier(next, job->why.since_ns + delay_of(job->why.kind));
+    if (ripe_time(job) > now)
+        next = earlier(next, ripe_time(job));
     if (job->why.kind != WHY_NONE && now - job->why.since_ns < TELLER_DELAY)
         next = earlier(next, job->why.since_ns + TELLER_DELAY);
     if (job->phase == JOB_INQUEUE && !job_gang_possible(job) &&

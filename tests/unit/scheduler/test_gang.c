@@ -45,6 +45,27 @@ static void writes_are_few(void **state)
     cluster_free(c);
 }
 
+/* Counts that keep changing are written every two seconds, not more. */
+static void counts_are_merged(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NULL);
+    add_nodes(c, 10, 4);
+    struct test_group *g = add_gang(c, "a", 40, "1");
+    run(c);
+    assert_int_equal(g->patches, 2);
+    for (size_t i = 0; i < 40; i++) {
+        c->pod_list.items[i]->phase = "Running";
+        show_pod(c, c->pod_list.items[i]);
+        run_for(c, 200 * NSEC_PER_MSEC);
+    }
+    assert_in_range(g->patches, 5, 6);
+    run_for(c, 3 * NSEC_PER_SEC);
+    assert_says(g, "\"running\":40");
+    assert_in_range(g->patches, 5, 6);
+    cluster_free(c);
+}
+
 static void two_gangs_of_sixty_per_cent(void **state)
 {
     (void)state;
@@ -160,7 +181,7 @@ static void role_minimums_hold_back(void **state)
     cluster_free(c);
     c = mix(9, "5", 6, 1); /* one of t2 is not there */
     assert_int_equal(bound(c, "mix", NULL), 0);
-    run_for(c, 10 * NSEC_PER_SEC);
+    run_for(c, 29 * NSEC_PER_SEC);
     assert_says(c->group_list.items[0],
                 "not enough pods of task \\\"t2\\\" exist: 1 of at least 2");
     assert_says(c->group_list.items[0], "NotEnoughTasks");
@@ -238,7 +259,9 @@ static void gated_pods_wait(void **state)
     add_pods(c, "g", "w", 1, "1");
     struct test_pod *gated =
         add_pod_spec(c, "g-w-1", "g", "w", ",\"schedulingGates\":[{\"name\":\"x/y\"}]");
-    run_for(c, 8 * NSEC_PER_SEC);
+    run_for(c, 27 * NSEC_PER_SEC);
+    assert_silent(c->group_list.items[0], "scheduling gates");
+    run_for(c, 4 * NSEC_PER_SEC);
     assert_int_equal(bound(c, "g", NULL), 0);
     assert_says(c->group_list.items[0], "1 have scheduling gates");
     free(gated->spec);
@@ -342,6 +365,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gang_starts_whole),
         cmocka_unit_test(writes_are_few),
+        cmocka_unit_test(counts_are_merged),
         cmocka_unit_test(two_gangs_of_sixty_per_cent),
         cmocka_unit_test(too_large_a_gang_blocks_nobody),
         cmocka_unit_test(waiting_pods_are_told_once),
