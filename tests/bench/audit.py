@@ -105,6 +105,7 @@ def summarise(writes, namespace, jobs, pods):
         "per_second": {"creates": per_second(created, start), "binds": per_second(bound, start)},
         "budget": budget(inside),
         "apart": apart(writes),
+        "events_in_run": sum(w.resource == "events" and w.begin < end for w in inside),
         "writes": table(writes),
     }
 

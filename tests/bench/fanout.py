@@ -20,7 +20,6 @@ from runs import Bench, BenchError, ProcessError
 
 ROOT = Path(__file__).resolve().parents[2]
 BARE_SPREAD = 0.15
-ATTEMPTS = 3
 
 
 def spread(one, other):
@@ -29,9 +28,9 @@ def spread(one, other):
     return high / low - 1
 
 
-def triple(bench, number, save):
+def triple(bench, number, save, attempts=3):
     """One triple: {"runs": [bare, ours, bare], "ratio": ...}; repeated if its bare runs differ."""
-    for attempt in range(1, ATTEMPTS + 1):
+    for attempt in range(1, attempts + 1):
         runs = []
         for mode in ("bare", "ours", "bare"):
             run = bench.run(mode)
@@ -65,7 +64,7 @@ def measure(options, folder):
                 print(report.progress(f"{number}", bench.run("bare")), flush=True)
             return None
         for number in range(1, options.triples + 1):
-            triple(bench, number, save)
+            triple(bench, number, save, options.attempts)
             data["used"].append(len(data["triples"]) - 1)
     return data
 
@@ -78,6 +77,8 @@ def arguments():
     parser.add_argument("--pods", type=int, default=100, help="pods of each job")
     parser.add_argument("--nodes", type=int, default=100, help="KWOK nodes")
     parser.add_argument("--triples", type=int, default=3)
+    parser.add_argument("--attempts", type=int, default=3,
+                        help="how often a triple is run at most until its bare runs agree")
     parser.add_argument("--max-ratio", type=float, default=1 / 0.6,
                         help="longest whole run allowed, in bare runs (default 1/0.6)")
     parser.add_argument("--timeout", type=float, help="seconds that one run may take")

@@ -129,9 +129,11 @@ def test_the_budget_holds_at_its_limit_and_not_one_past_it(extra, over):
 def test_a_refused_write_counts_in_the_budget_and_events_do_not():
     lines = clean() + [line(SCHEDULER, "patch", "podgroups", "j00000-8f-1", 11, 11.1, 409)]
     lines += [line(SCHEDULER, "create", "events", f"j00000.{i}", 11, 11.1) for i in range(20)]
+    assert summary(lines)["budget"]["written"] == 11
+    lines.append(line(SCHEDULER, "create", "events", "late", 13.1, 13.2))
     found = summary(lines)
-    assert found["budget"]["written"] == 11
-    assert found["apart"]["events"] == 20
+    assert found["apart"]["events"] == 21
+    assert found["events_in_run"] == 20
 
 
 def test_idle_time_is_where_nobody_but_kwok_writes():
