@@ -15,6 +15,7 @@
 
 #define START (INT64_C(1800000000) * NSEC_PER_SEC)
 #define DAY (NSEC_PER_SEC * 3600 * 24)
+#define MINUTES(n) (NSEC_PER_SEC * 60 * (n))
 
 /* The API server: one Secret. */
 struct server {
@@ -180,7 +181,7 @@ static void test_made_once(void **state)
     assert_string_equal(fixture->bundles[0], fixture->bundles[1]);
     assert_int_equal(fixture->server.posts, 2); /* one of them was too late */
     assert_int_equal(fixture->server.version, 1);
-    run(fixture, 10 * 60 * NSEC_PER_SEC);
+    run(fixture, MINUTES(10));
     assert_int_equal(fixture->changes[0], 1);
     assert_int_equal(fixture->server.patches, 0);
     assert_in_range(fixture->server.gets, 20, 60);
@@ -237,14 +238,14 @@ static void store_bundle(struct fixture *fixture, int64_t made_ns)
 static void test_renewed_in_time(void **state)
 {
     struct fixture *fixture = *state;
-    store_bundle(fixture, START - RENEWAL_AGE + 10 * 60 * NSEC_PER_SEC);
+    store_bundle(fixture, START - RENEWAL_AGE + MINUTES(10));
     start(fixture, 0);
     start(fixture, 1);
-    run(fixture, 9 * 60 * NSEC_PER_SEC);
+    run(fixture, MINUTES(9));
     char *authority = xstrdup(fixture->bundles[0]);
     const int64_t expiry_ns = fixture->expiry_ns;
     assert_int_equal(fixture->server.version, 1);
-    run(fixture, 3 * 60 * NSEC_PER_SEC);
+    run(fixture, MINUTES(3));
     assert_int_equal(fixture->server.version, 2);
     assert_int_equal(fixture->changes[0], 2);
     assert_int_equal(fixture->changes[1], 2);

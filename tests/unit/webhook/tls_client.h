@@ -25,6 +25,7 @@ struct client {
 static inline int client_socket(unsigned port)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     struct timeval wait = {.tv_sec = CLIENT_WAIT_SECONDS};
