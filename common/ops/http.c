@@ -146,9 +146,25 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **re
 
 /* ---- on the loop --------------------------------------------------------------------------- */
 
+static unsigned connections(const struct ops_http *http)
+{
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+    return info ? info->num_connections : 0;
+}
+
+/*
+ * At the limit of connections the daemon takes its listening socket out of the epoll set, and puts
+ * it back only at the start of a run: one more is due when connections have ended in this one, or
+ * nobody would ever be let in again.
+ */
 static void run(struct ops_http *http)
 {
-    (void)MHD_run(http->daemon);
+    unsigned before;
+    do {
+        before = connections(http);
+        (void)MHD_run(http->daemon);
+    } while (connections(http) < before);
     MHD_UNSIGNED_LONG_LONG millis;
     if (MHD_get_timeout(http->daemon, &millis) == MHD_YES)
         loop_timer_set(http->loop, &http->timer, (int64_t)millis * NSEC_PER_MSEC);

@@ -275,6 +275,28 @@ static void test_connections_are_limited(void **state)
     assert_starts(exchange(fixture, GET("/x")), "HTTP/1.1 200 OK\r\n");
 }
 
+static void test_clients_are_let_in_after_all_have_left_at_once(void **state)
+{
+    struct fixture *fixture = *state;
+    ops_http_handle(fixture->http, "/x", hello, (char[]){"x"});
+    int idle[65];
+    for (size_t i = 0; i < 65; i++)
+        assert_true((idle[i] = connect_to(ops_http_port(fixture->http), false)) >= 0);
+    turn_for(fixture->loop, 50);
+    for (size_t i = 0; i < 65; i++)
+        close(idle[i]);
+    turn_for(fixture->loop, 100);
+    int next = connect_to(ops_http_port(fixture->http), false);
+    assert_true(next >= 0);
+    const char request[] = GET("/x");
+    (void)send(next, request, sizeof(request) - 1, MSG_NOSIGNAL);
+    turn_for(fixture->loop, 200);
+    char answer[256] = "";
+    assert_true(recv(next, answer, sizeof(answer) - 1, MSG_DONTWAIT) > 0);
+    assert_starts(answer, "HTTP/1.1 200 OK\r\n");
+    close(next);
+}
+
 static void test_listens_on_all_addresses_and_on_ipv6(void **state)
 {
     struct fixture *fixture = *state;
@@ -337,6 +359,7 @@ int main(void)
         TEST(test_garbage_and_long_headers_are_refused),
         TEST(test_page_size_at_the_limit_and_past_it),
         TEST(test_connections_are_limited),
+        TEST(test_clients_are_let_in_after_all_have_left_at_once),
         TEST(test_listens_on_all_addresses_and_on_ipv6),
         TEST(test_bad_and_taken_addresses_are_named),
     };
