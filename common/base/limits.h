@@ -17,6 +17,7 @@
 #define LIMIT_CONFIG_FILE ((size_t)1 << 20)      /* kubeconfig, scheduler configuration, bytes */
 #define LIMIT_CREDENTIAL_FILE ((size_t)64 << 10) /* certificate, key or token, bytes */
 
+#define LIMIT_JOB_PODS 1000000  /* pods of one job that the controller keeps places for */
 #define LIMIT_QUANTITY_TEXT 256 /* one quantity as it is read, bytes */
 
 #endif

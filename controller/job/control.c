@@ -5,6 +5,7 @@
 #include "api/names.h"
 #include "base/ensure.h"
 #include "base/intern.h"
+#include "base/limits.h"
 #include "controller/job/pods.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -285,24 +286,36 @@ static void collect(struct job_control *control)
     }
 }
 
+/* Empty slots for every replica, but never more than memory is good for. */
+static void lay_out(struct job_control *control)
+{
+    const struct job *job = control->job;
+    uint32_t left = LIMIT_JOB_PODS;
+
+    control->task_count = job->task_count;
+    control->tasks = xcalloc(job->task_count, sizeof(*control->tasks));
+    for (uint32_t i = 0; i < job->task_count; i++) {
+        struct task_control *task = &control->tasks[i];
+        uint32_t replicas = (uint32_t)job->tasks[i].replicas;
+        task->name = intern_ref(job->tasks[i].name);
+        task->size = replicas < left ? replicas : left;
+        task->vacant = task->size;
+        task->slots = xcalloc(task->size, sizeof(*task->slots));
+        left -= task->size;
+    }
+    if (job_replicas(job) > LIMIT_JOB_PODS)
+        job_event(control, EVENT_WARNING, "TooManyReplicas",
+                  "spec.tasks ask for %d pods in all; no more than %d are created",
+                  job_replicas(job), LIMIT_JOB_PODS);
+}
+
 /* Lays the slots out anew for the job's tasks and puts every known pod in its place. */
 static void rebuild(struct job_control *control)
 {
-    const struct job *job = control->job;
-
     collect(control);
     tasks_clear(control);
-    if (job) {
-        control->task_count = job->task_count;
-        control->tasks = xcalloc(job->task_count, sizeof(*control->tasks));
-        for (uint32_t i = 0; i < job->task_count; i++) {
-            struct task_control *task = &control->tasks[i];
-            task->name = intern_ref(job->tasks[i].name);
-            task->size = (uint32_t)job->tasks[i].replicas;
-            task->vacant = task->size;
-            task->slots = xcalloc(task->size, sizeof(*task->slots));
-        }
-    }
+    if (control->job)
+        lay_out(control);
     size_t n = control->strays.n;
     struct podstate **pods = control->strays.items;
     control->strays.items = NULL;

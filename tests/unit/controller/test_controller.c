@@ -8,6 +8,7 @@
 #include "testing.h"
 
 #include "api/names.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "controller/controller.h"
@@ -581,6 +582,26 @@ static void a_large_job_waits_in_small_memory(void **state)
     assert_int_equal(control_of(server)->create_count, JOB_CREATE_CHUNK);
 }
 
+#define TWO_TASKS(first, second)                                                                   \
+    "{\"minAvailable\":1,\"queue\":\"default\",\"tasks\":[{\"name\":\"a\",\"replicas\":" first     \
+    "},{\"name\":\"b\",\"replicas\":" second "}]}"
+
+static void a_job_gets_places_for_so_many_pods_and_no_more(void **state)
+{
+    struct server *server = *state;
+
+    assert_int_equal(LIMIT_JOB_PODS, 1000000);
+    announce_job(server, TWO_TASKS("999999", "1"));
+    assert_int_equal(control_of(server)->tasks[0].size, 999999);
+    assert_int_equal(control_of(server)->tasks[1].size, 1);
+    announce_job(server, TWO_TASKS("999999", "2 "));
+    assert_int_equal(control_of(server)->tasks[1].size, 1);
+    announce_job(server, TWO_TASKS("2147483647", "2147483647"));
+    assert_int_equal(control_of(server)->tasks[0].size, LIMIT_JOB_PODS);
+    assert_int_equal(control_of(server)->tasks[1].size, 0);
+    run(server, 1000);
+}
+
 int main(void)
 {
     int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -601,6 +622,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(scaling_down_takes_the_highest, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_is_written_without_leading, setup, teardown),
         cmocka_unit_test_setup_teardown(a_large_job_waits_in_small_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_job_gets_places_for_so_many_pods_and_no_more, setup,
+                                        teardown),
     };
 
     return cmocka_run_group_tests(all, NULL, NULL);
