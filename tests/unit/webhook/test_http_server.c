@@ -145,7 +145,8 @@ static void test_refuses_by_header(void **state)
     assert_int_equal(status_of(fixture, "POST /echo HTTP/1.1\r\n" JSON
                                         "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"),
                      400);
-    assert_int_equal(http_server_stats(fixture->server).refused, 8);
+    /* Newer versions of libmicrohttpd refuse one of these before we see it. */
+    assert_in_range(http_server_stats(fixture->server).refused, 7, 8);
     assert_int_equal(atomic_load(&fixture->calls), 0);
 }
 
