@@ -173,6 +173,15 @@ static void log_verdict(struct str path, const struct review *review, const stru
               verdict->allowed ? "true" : "false", verdict->allowed ? 200 : verdict->code);
 }
 
+/* One line for a sender whose body is no review: what it wrote may be quoted in it. */
+static void write_refusal(struct buf *out, int status, const char *text)
+{
+    buf_printf(out, "%d: ", status);
+    for (; *text; text++)
+        buf_add_char(out, (unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text);
+    buf_add_char(out, '\n');
+}
+
 void admission_answer(struct admission *admission, const struct admission_question *question,
                       struct admission_answer *answer)
 {
@@ -185,12 +194,12 @@ void admission_answer(struct admission *admission, const struct admission_questi
     answer->status = 200;
     if (!entry) {
         answer->status = 404;
-        buf_add_cstr(answer->body, "404: no admission rules are served on this path\n");
+        write_refusal(answer->body, 404, "no admission rules are served on this path");
         return;
     }
     if (review_read(question->body, &arena, admission->max_values, &review, &err) < 0) {
         answer->status = err.cls == ERROR_LIMIT ? 413 : 400;
-        buf_printf(answer->body, "%d: %s\n", answer->status, err.text);
+        write_refusal(answer->body, answer->status, err.text);
         return;
     }
     if (!admission->enabled[entry - admission_paths])

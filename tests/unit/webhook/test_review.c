@@ -71,6 +71,8 @@ static void test_malformed(void **state)
     assert_refused(a, STR("{\"apiVersion\":\"admission.k8s.io/v1beta1\",\"request\":{}}"), 400,
                    "400: apiVersion: only admission.k8s.io/v1 is understood, not "
                    "\"admission.k8s.io/v1beta1\"\n");
+    assert_refused(a, STR("{\"kind\":\"P\\no\\u001bd\",\"request\":{}}"), 400,
+                   "400: kind: must be AdmissionReview, not \"P o d\"\n");
     assert_refused(a, STR("{\"kind\":\"Pod\",\"request\":{}}"), 400,
                    "400: kind: must be AdmissionReview, not \"Pod\"\n");
 }

@@ -1,0 +1,74 @@
+/*
+ * Reviews from end to end: whatever is sent, the answer is one line of text, or a review that can
+ * be read and denies with a reason or allows. The first byte chooses the path.
+ */
+#include "fuzz.h"
+#include "webhook/admission.h"
+
+#define BODY_MAX ((size_t)32 << 20)
+
+static struct queue_view *view(const char *text)
+{
+    cJSON *tree = cJSON_Parse(text);
+    struct queue_view *made = queue_view_from_tree(tree);
+    cJSON_Delete(tree);
+    return made;
+}
+
+static struct admission *admission(void)
+{
+    static struct admission made;
+    static bool ready;
+    if (ready)
+        return &made;
+    ready = true;
+    admission_init(&made);
+    struct queue_view *views[] = {
+        view("{\"metadata\":{\"name\":\"default\"}}"),
+        view("{\"metadata\":{\"name\":\"root\"}}"),
+        view("{\"metadata\":{\"name\":\"p\"},\"spec\":{\"parent\":\"root\",\"capability\":"
+             "{\"cpu\":\"8\"}}}"),
+        view("{\"metadata\":{\"name\":\"c\"},\"spec\":{\"parent\":\"p\",\"guarantee\":"
+             "{\"resource\":{\"cpu\":\"2\"}},\"deserved\":{\"cpu\":\"2\"}}}"),
+        /* A cycle, as nothing of ours lets in. */
+        view("{\"metadata\":{\"name\":\"x\"},\"spec\":{\"parent\":\"y\"}}"),
+        view("{\"metadata\":{\"name\":\"y\"},\"spec\":{\"parent\":\"x\"}}"),
+    };
+    snapshot_cell_publish(&made.queues, queue_snapshot_new(views, ARRAY_SIZE(views), true));
+    return &made;
+}
+
+static void check_answer(const struct admission_answer *answer)
+{
+    FUZZ_CHECK(!answer->wait);
+    FUZZ_CHECK(!answer->body->overflow && answer->body->n > 0);
+    if (answer->status != 200) {
+        FUZZ_CHECK(strchr(answer->body->p, '\n') == answer->body->p + answer->body->n - 1);
+        return;
+    }
+    cJSON *review = cJSON_ParseWithLength(answer->body->p, answer->body->n);
+    const cJSON *response = tree_get(review, "response");
+    FUZZ_CHECK(response != NULL);
+    FUZZ_CHECK(tree_bool(response, "allowed") == answer->allowed);
+    FUZZ_CHECK(answer->allowed || *tree_str(tree_get(response, "status"), "message"));
+    cJSON_Delete(review);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    size_t paths = 0;
+    struct buf body = BUF_INIT(BODY_MAX);
+    struct admission_answer answer = {.body = &body};
+    if (size == 0)
+        return 0;
+    while (admission_paths[paths].path)
+        paths++;
+    const struct admission_question question = {.path =
+                                                    str_of(admission_paths[data[0] % paths].path),
+                                                .body = fuzz_text(data + 1, size - 1),
+                                                .last_try = true};
+    admission_answer(admission(), &question, &answer);
+    check_answer(&answer);
+    buf_clear(&body);
+    return 0;
+}
