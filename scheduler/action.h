@@ -15,6 +15,9 @@ struct scheduler;
 
 struct action_type {
     const char *name;
+    /* What to tell a user who configures an action that does nothing in this version, else NULL;
+     * such an action has no functions and is left out of the cycle. */
+    const char *without_effect;
     /* Makes the state of one run; may be NULL as a result when there is nothing to do. */
     void *(*begin)(struct scheduler *scheduler);
     /* A little work; true when the action is done. */
@@ -25,7 +28,7 @@ struct action_type {
 
 /* The action of that name, or NULL. */
 const struct action_type *action_type_find(struct str name);
-/* All names, for messages: "enqueue, allocate, backfill". */
+/* All names, for messages: "enqueue, allocate, ...". */
 const char *action_names(void);
 
 #endif

@@ -155,7 +155,11 @@ static int actions_read(struct str text, struct sched_config *config, struct err
             return error_set(err, ERROR_INVALID,
                              "\"actions\" names the unknown action \"%.*s\" (there are %s)",
                              STR_ARG(str_trim(part)), action_names());
-        vec_push(&config->actions, action);
+        if (action->without_effect)
+            log_info("action \"%s\" has no effect in this version: %s", action->name,
+                     action->without_effect);
+        else
+            vec_push(&config->actions, action);
     }
     return 0;
 }

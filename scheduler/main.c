@@ -170,6 +170,9 @@ static void *app_start(struct process *process, struct error *err)
 {
     struct app *app = xnew(struct app);
     app->process = process;
+    /* The Lease of a scheduler of one other name is called after it. */
+    if (options.names.n == 1 && strcmp(process->options.lease_name, DEFAULT_SCHEDULER_NAME) == 0)
+        process->options.lease_name = options.names.items[0];
     buf_init(&app->conf, LIMIT_CONFIG_FILE);
     struct sched_config *config = first_config(app, err);
     if (!config) {

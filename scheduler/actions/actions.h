@@ -9,5 +9,10 @@
 extern const struct action_type action_enqueue;
 extern const struct action_type action_allocate;
 extern const struct action_type action_backfill;
+extern const struct action_type action_preempt;
+extern const struct action_type action_reclaim;
+extern const struct action_type action_gangpreempt;
+extern const struct action_type action_gangreclaim;
+extern const struct action_type action_shuffle;
 
 #endif

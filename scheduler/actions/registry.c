@@ -5,9 +5,8 @@
 #include "scheduler/actions/actions.h"
 
 static const struct action_type *const types[] = {
-    &action_enqueue,
-    &action_allocate,
-    &action_backfill,
+    &action_enqueue, &action_allocate,    &action_backfill,    &action_preempt,
+    &action_reclaim, &action_gangpreempt, &action_gangreclaim, &action_shuffle,
 };
 
 const struct action_type *action_type_find(struct str name)
@@ -20,5 +19,5 @@ const struct action_type *action_type_find(struct str name)
 
 const char *action_names(void)
 {
-    return "enqueue, allocate, backfill";
+    return "enqueue, allocate, backfill, preempt, reclaim, gangpreempt, gangreclaim, shuffle";
 }

@@ -48,6 +48,7 @@ static void shipped_file_is_read(void **state)
 static void unknown_names(void **state)
 {
     (void)state;
+    sched_config_free(parse("actions: \"allocate, reclaim, preempt, shuffle\"\n", NULL));
     parse("actions: \"allocate, shuffel\"\n", "unknown action \"shuffel\"");
     parse("actions: \"\"\n", "names no action");
     parse("tiers: []\n", "names no action");

@@ -313,6 +313,7 @@ static void large_gangs_are_sliced(void **state)
     loop_stats(c->loop, &ignored, &after);
     assert_int_equal(job_have(job), 10000);
     assert_true(after - before > 10);
+    print_message("longest turn %lld us\n", (long long)(longest / NSEC_PER_USEC));
     assert_true(longest < TURN_MOST);
     check(c);
     cluster_free(c);
