@@ -303,12 +303,18 @@ static void submit(struct record *record, int64_t delay_ns)
     recorder->waiting_count++;
 }
 
-/* Over the limit the oldest go; those that have been sent already may still arrive. */
+/* Over the limit the oldest go, but for those that have been sent: an aborted request saves
+ * nothing. */
 static void drop_oldest(struct event_recorder *recorder)
 {
-    while (recorder->waiting_count > WAITING_MAX) {
-        struct record *record = container_of(recorder->waiting.next, struct record, link);
-        (void)window_cancel(recorder->window, take_ptr(record->request));
+    list_each(link, &recorder->waiting)
+    {
+        struct record *record = container_of(link, struct record, link);
+        if (recorder->waiting_count <= WAITING_MAX)
+            return;
+        if (!window_cancel_if_waiting(recorder->window, record->request))
+            continue;
+        record->request = NULL;
         recorder->waiting_count--;
         drop(record);
     }

@@ -310,6 +310,26 @@ static void a_thousand_wait(void **state)
     assert_int_equal(bench->posts, 1000);
 }
 
+/* The oldest that waits goes, not the one that is under way. */
+static void what_is_under_way_is_not_dropped(void **state)
+{
+    struct bench *bench = *state;
+    bench->fake->latency_ns = NSEC_PER_SEC / 2;
+    record_object(bench, 0);
+    (void)loop_turn(bench->loop, 0);
+    bench->fake->latency_ns = 0;
+    record_objects(bench, 1, 1001);
+    assert_int_equal(event_recorder_dropped(bench->recorder), 1);
+    pass_s(bench, 60);
+    assert_int_equal(bench->posts, 1000);
+    record_object(bench, 0);
+    pass_s(bench, 40);
+    assert_int_equal(bench->patches, 1); /* known, so it was written */
+    record_object(bench, 1);
+    pass_s(bench, 5);
+    assert_int_equal(bench->posts, 1001); /* the one that was dropped */
+}
+
 /* However many objects there are, only the last 4,096 are remembered. */
 static void forgets_the_oldest(void **state)
 {
@@ -375,6 +395,7 @@ int main(void)
         TEST(an_object_has_twenty_five_and_one_in_five_minutes),
         TEST(a_count_without_a_token_comes_later),
         TEST(a_thousand_wait),
+        TEST(what_is_under_way_is_not_dropped),
         TEST(forgets_the_oldest),
         TEST(tries_three_times_then_drops),
         TEST(a_refusal_is_final),
