@@ -184,7 +184,9 @@ def test_quota_makes_the_job_wait_and_go_on(api, ns, pumice):
     api.wait_pods(ns, "over", 5, timeout=30)
     wait_until(lambda: any(event["reason"] == "FailedCreate" for event in api.events(ns, "over")),
                30, "an event that says why")
-    assert "quota" in api.job(ns, "over")["status"]["state"]["message"]
+    # The status follows within the second in which its writes are merged.
+    wait_until(lambda: "quota" in api.job(ns, "over")["status"]["state"].get("message", ""), 10,
+               lambda: f"the quota in what the job says: {api.why(ns, 'over')}")
     api.core.patch_namespaced_resource_quota("rq", ns, {"spec": {"hard": {"requests.cpu": "2"}}})
     api.wait_pods(ns, "over", 8, timeout=90)
 
