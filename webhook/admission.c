@@ -177,8 +177,10 @@ static void log_verdict(struct str path, const struct review *review, const stru
 static void write_refusal(struct buf *out, int status, const char *text)
 {
     buf_printf(out, "%d: ", status);
-    for (; *text; text++)
-        buf_add_char(out, (unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text);
+    for (; *text; text++) {
+        const bool control = (unsigned char)*text < 0x20 || *text == 0x7f;
+        buf_add_str(out, control ? STR(" ") : str_make(text, 1));
+    }
     buf_add_char(out, '\n');
 }
 
