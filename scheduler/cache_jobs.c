@@ -446,8 +446,8 @@ static void remove_task(struct cache *cache, struct sched_task *task)
     }
 }
 
-/* Requests and role may change (resize, or a label): the task moves to another group. */
-static void swap_pod(struct cache *cache, struct sched_task *task, struct pod *pod)
+/* Requests and role may change (resize, or a label): the task moves to another group. True then. */
+static bool swap_pod(struct cache *cache, struct sched_task *task, struct pod *pod)
 {
     struct pod *old = task->pod;
     bool moves = old->cls != pod->cls || old->role != pod->role || old->priority != pod->priority ||
@@ -455,7 +455,7 @@ static void swap_pod(struct cache *cache, struct sched_task *task, struct pod *p
     if (!moves) {
         task->pod = pod_ref(pod);
         pod_unref(old);
-        return;
+        return false;
     }
     enum task_status status = task->status;
     const char *node = task->node ? intern_ref(task->node->name) : NULL;
@@ -468,6 +468,7 @@ static void swap_pod(struct cache *cache, struct sched_task *task, struct pod *p
     else if (status != TASK_HELD || task->job)
         cache_set_task(cache, task, status, NULL);
     intern_put(node);
+    return true;
 }
 
 bool cache_set_pod(struct cache *cache, const char *uid, struct pod *pod)
@@ -485,10 +486,10 @@ bool cache_set_pod(struct cache *cache, const char *uid, struct pod *pod)
     if (task) {
         enum task_status before = task->status;
         const struct sched_node *node = task->node;
-        swap_pod(cache, task, pod);
+        bool moved = swap_pod(cache, task, pod);
         task = cache_task(cache, uid);
         follow(cache, task);
-        return before != task->status || node != task->node;
+        return moved || before != task->status || node != task->node;
     }
     task = add_task(cache, pod, ours);
     follow(cache, task);

@@ -273,6 +273,29 @@ static void gated_pods_wait(void **state)
     cluster_free(c);
 }
 
+/* A pod whose group is changed wakes the scheduler for the gang that it makes whole. */
+static void a_pod_that_changes_its_group_counts_there(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NULL);
+    add_nodes(c, 2, 4);
+    add_group(c, "a", "\"minMember\":3");
+    add_group(c, "b", "\"minMember\":2");
+    add_pods(c, "a", "w", 2, "1");
+    add_pods(c, "b", "w", 1, "1");
+    run(c);
+    assert_int_equal(c->binds, 0);
+    struct test_pod *pod = find_pod(c, "a-w-0");
+    assert_non_null(pod);
+    pod->group[0] = 'b';
+    show_pod(c, pod);
+    run(c);
+    assert_int_equal(bound(c, "b", NULL), 2);
+    assert_int_equal(bound(c, "a", NULL), 0);
+    check(c);
+    cluster_free(c);
+}
+
 static void pods_of_others_are_left_alone(void **state)
 {
     (void)state;
@@ -376,6 +399,7 @@ int main(void)
         cmocka_unit_test(gangs_before_surplus),
         cmocka_unit_test(best_effort_pods_count_when_placed),
         cmocka_unit_test(gated_pods_wait),
+        cmocka_unit_test(a_pod_that_changes_its_group_counts_there),
         cmocka_unit_test(pods_of_others_are_left_alone),
         cmocka_unit_test(pods_that_end_one_by_one),
         cmocka_unit_test(claim_without_pods_ends),
