@@ -67,6 +67,7 @@ struct job_control {
     bool probing;                  /* after a refusal: one create at a time until one succeeds */
     const char *trouble_reason;    /* interned; why creates are refused, "" without */
     char *trouble;                 /* owned; in words, NULL without */
+    bool names_held;               /* pods of an earlier job have names that we need */
     bool doomed;                   /* a refusal that can never heal: the job fails */
 
     struct single_write group_write;  /* PodGroup create or patch */

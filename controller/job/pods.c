@@ -314,6 +314,7 @@ static void fill_task(struct job_control *control, struct task_control *task, ui
         else
             create_submit(control, task->name, index);
     }
+    control->names_held |= skipped;
     if (!skipped)
         task->cursor = index;
 }
@@ -322,12 +323,16 @@ void pods_create_missing(struct job_control *control)
 {
     uint32_t limit = control->probing ? 1 : JOB_CREATE_CHUNK;
     int32_t minimum = control->job->min_available;
+    bool held = control->names_held;
     uint32_t present;
 
     if (loop_timer_active(&control->hold))
         return;
+    control->names_held = false;
     for (uint32_t i = 0; i < control->task_count; i++)
         fill_task(control, &control->tasks[i], limit);
+    if (control->names_held != held)
+        job_control_mark(control); /* the status tells */
     present = job_control_present(control) - control->create_count;
     window_flow_set_missing(&control->flow,
                             minimum > (int64_t)present ? (uint32_t)minimum - present : 0);

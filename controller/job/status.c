@@ -33,6 +33,11 @@ static void explain(const struct job_control *control, struct wanted *wanted)
         wanted->message = control->trouble;
         return;
     }
+    if (control->names_held) {
+        wanted->reason = "FailedCreate";
+        wanted->message = "pods of an earlier job of this name still exist; waiting for them to go";
+        return;
+    }
     if (wanted->phase != JOB_PENDING || !control->podgroup)
         return;
     condition = podgroup_condition(control->podgroup, PODGROUP_UNSCHEDULABLE);

@@ -425,6 +425,33 @@ static void orphans_of_an_earlier_job_are_waited_for(void **state)
     assert_int_equal(job_control_present(control_of(server)), 3);
 }
 
+static void pods_of_an_earlier_job_are_told_of_when_they_stay(void **state)
+{
+    struct server *server = *state;
+    cleanup_free char *pod =
+        xasprintf("{\"metadata\":{\"name\":\"j-w-1\",\"namespace\":\"n\",\"uid\":\"pod-old\","
+                  "\"resourceVersion\":\"%llu\",\"labels\":{\"volcano.sh/job-name\":\"j\"},"
+                  "\"ownerReferences\":[{\"apiVersion\":\"" BATCH_API_VERSION "\",\"kind\":\"Job\","
+                  "\"name\":\"j\",\"uid\":\"uid-old\",\"controller\":true}]}}",
+                  (unsigned long long)++server->rv);
+
+    (void)store_apply(server->controller->pods, str_of(pod));
+    announce_job(server, SPEC(3, 3));
+    run(server, 200);
+    admit(server);
+    run(server, 300);
+    /* One that goes soon is not worth a write. */
+    assert_int_equal(server->status_writes, 1);
+    run(server, 1000);
+    assert_true(has(str_of(server->job_status), "pods of an earlier job of this name still exist"));
+    assert_int_equal(server->status_writes, 2);
+    assert_int_equal(server->pod_posts, 2);
+    store_apply_deleted(server->controller->pods, str_of(pod));
+    run(server, 5000);
+    assert_int_equal(server->pod_posts, 3);
+    assert_false(has(str_of(server->job_status), "earlier job"));
+}
+
 /* The job's PodGroup under another name, owner or version. */
 static void announce_group(struct server *server, const char *name, const char *owner, bool gone)
 {
@@ -614,6 +641,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_foreign_pod_is_waited_for, setup, teardown),
         cmocka_unit_test_setup_teardown(a_pod_that_loses_its_owner_is_waited_for, setup, teardown),
         cmocka_unit_test_setup_teardown(orphans_of_an_earlier_job_are_waited_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(pods_of_an_earlier_job_are_told_of_when_they_stay, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(another_group_of_the_job_changes_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(a_group_that_loses_its_owner_is_let_go, setup, teardown),
         cmocka_unit_test_setup_teardown(a_quota_is_waited_for_without_storming, setup, teardown),
