@@ -27,7 +27,7 @@
 
 enum window_class {
     WINDOW_LEASE,
-    WINDOW_BIND,
+    WINDOW_BIND, /* and what lets pods be made: PodGroups and their admission */
     WINDOW_DELETE,
     WINDOW_CREATE,
     WINDOW_STATUS,

@@ -300,7 +300,7 @@ void group_sync(struct job_control *control)
     if (!control->podgroup || !up_to_date(control))
         write->request = window_submit(
             control->controller->window,
-            &(struct window_spec){.cls = WINDOW_CREATE,
+            &(struct window_spec){.cls = WINDOW_BIND, /* it lets pods be made: before them */
                                   .method = control->podgroup ? KUBE_PATCH : KUBE_POST,
                                   .content = control->podgroup ? KUBE_MERGE_PATCH : KUBE_JSON,
                                   .render = render,
