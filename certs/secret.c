@@ -221,13 +221,21 @@ static bool renew(struct cert_source *source, const struct cert_bundle *old)
            !state.renewal_due;
 }
 
+/* The bundle of a Secret of ours also has to say which authority callers are to trust. */
+static int check(const struct cert_source_config *config, const struct cert_bundle *found,
+                 struct cert_state *state, struct error *err)
+{
+    if (found->ca_cert.n == 0)
+        return error_set(err, ERROR_INVALID, "ca.crt is empty");
+    return cert_bundle_check(found, &config->names, loop_wall(config->loop), state, err);
+}
+
 static void judge(struct cert_source *source, struct cert_bundle *found, const char *rv)
 {
     const struct cert_source_config *config = &source->config;
     struct error err = ERROR_INIT;
     struct cert_state state;
-    bool good =
-        cert_bundle_check(found, &config->names, loop_wall(config->loop), &state, &err) == 0;
+    bool good = check(config, found, &state, &err) == 0;
     bool due = good && state.renewal_due && found->ca_key.n > 0;
     if (!good || due) {
         if (!good)

@@ -280,6 +280,26 @@ static void test_unusable_content_is_replaced(void **state)
     assert_non_null(cert_source_current(fixture->sources[0]));
 }
 
+/* Without the authority's certificate nobody could be told whom to trust. */
+static void test_an_emptied_authority_is_replaced(void **state)
+{
+    struct fixture *fixture = *state;
+    start(fixture, 0);
+    run(fixture, NSEC_PER_SEC);
+    ptrdiff_t at = str_find(str_of(fixture->server.data), STR("\"ca.crt\":\"")) + 10;
+    struct str rest = str_from(str_of(fixture->server.data), (size_t)at);
+    rest = str_from(rest, (size_t)str_chr(rest, '"'));
+    char *emptied = xasprintf("%.*s%.*s", (int)at, fixture->server.data, STR_ARG(rest));
+    free(fixture->server.data);
+    fixture->server.data = emptied;
+    fixture->server.version++;
+    start(fixture, 1);
+    run(fixture, NSEC_PER_SEC);
+    assert_int_equal(fixture->server.version, 3);
+    assert_int_equal(fixture->changes[1], 1);
+    assert_true(strlen(fixture->bundles[1]) > 0);
+}
+
 static void test_other_names_keep_the_authority(void **state)
 {
     struct fixture *fixture = *state;
@@ -451,6 +471,7 @@ int main(void)
         TEST(test_renewed_in_time),
         TEST(test_expired_is_replaced),
         TEST(test_unusable_content_is_replaced),
+        TEST(test_an_emptied_authority_is_replaced),
         TEST(test_other_names_keep_the_authority),
         TEST(test_trouble_is_told_and_retried),
         TEST(test_refresh),
