@@ -29,6 +29,13 @@ REFUSED_JOB = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job",
                "metadata": {"name": "refused", "namespace": "default"},
                "spec": {"schedulerName": "volcano", "minAvailable": 1}}
 
+# A job that every version of the rules lets in, once the queue "default" is known.
+ADMITTED_JOB = {**REFUSED_JOB, "metadata": {"name": "admitted", "namespace": "default"},
+                "spec": {"schedulerName": "volcano", "minAvailable": 1, "tasks": [
+                    {"name": "t", "replicas": 1, "template": {"spec": {
+                        "restartPolicy": "Never",
+                        "containers": [{"name": "c", "image": "busybox"}]}}}]}}
+
 
 def build_folder():
     """The folder with our binaries."""
@@ -240,6 +247,7 @@ class Pumice:
             self.controller.start()
             self.scheduler.start()
             self.wait_queue("default")
+            self.wait_jobs()
         except BaseException:
             self.kill()
             raise
@@ -282,6 +290,12 @@ class Pumice:
         path = f"/apis/scheduling.volcano.sh/v1beta1/queues/{name}"
         self._wait(lambda: '"uid"' in self._answer("GET", path), timeout,
                    f"there is no queue {name}")
+
+    def wait_jobs(self, timeout=30):
+        """Waits until a job of the default queue is let in: the webhook may hear of it last."""
+        path = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs?dryRun=All"
+        self._wait(lambda: '"uid"' in self._answer("POST", path, ADMITTED_JOB), timeout,
+                   "a job of the queue default is not let in")
 
     def _wait(self, check, timeout, problem):
         deadline = time.monotonic() + timeout
