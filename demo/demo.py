@@ -154,7 +154,6 @@ class GivenCluster:
             self.product.controller.start()
             self.product.scheduler.start()
             self.product.wait_queue("default")
-            self.product.wait_accepted()
             self.product.wait_jobs()
         return self.plane
 
