@@ -190,7 +190,8 @@ class Api:
     def make_namespace(self, name):
         """Creates a namespace and waits until pods can be created in it."""
         self.core.create_namespace({"metadata": {"name": name}})
-        wait_until(lambda: self.core.read_namespaced_service_account("default", name), 30,
+        # After a restart of the API server the controller manager may look away for half a minute.
+        wait_until(lambda: self.core.read_namespaced_service_account("default", name), 120,
                    f"service account default in namespace {name}")
         return name
 
