@@ -234,7 +234,7 @@ static void judge(struct cert_source *source, struct cert_bundle *found, const c
 {
     const struct cert_source_config *config = &source->config;
     struct error err = ERROR_INIT;
-    struct cert_state state;
+    struct cert_state state = {0};
     bool good = check(config, found, &state, &err) == 0;
     bool due = good && state.renewal_due && found->ca_key.n > 0;
     if (!good || due) {
