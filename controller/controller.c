@@ -6,7 +6,6 @@
 #include "api/priorityclass.h"
 #include "base/intern.h"
 #include "controller/job/control.h"
-#include "ops/metrics.h"
 
 /* A pass yields to the loop after this long, so that leases and health are served meanwhile. */
 #define PASS_SLICE (5 * NSEC_PER_MSEC)
@@ -197,7 +196,6 @@ static void run_pass(void *arg)
             container_of(controller->dirty.next, struct job_control, dirty_link);
         list_remove(&control->dirty_link);
         control->dirty = false;
-        controller->passes++;
         look_at(controller, control);
         if (loop_now_fresh(controller->loop) >= end)
             break;
@@ -258,8 +256,7 @@ static void follow(struct controller *controller)
 }
 
 struct controller *controller_new(struct loop *loop, struct kube_transport *transport,
-                                  struct window *window, struct event_recorder *events,
-                                  struct metrics *metrics)
+                                  struct window *window, struct event_recorder *events)
 {
     struct controller *controller = xnew(struct controller);
 
@@ -267,7 +264,6 @@ struct controller *controller_new(struct loop *loop, struct kube_transport *tran
     controller->transport = transport;
     controller->window = window;
     controller->events = events;
-    controller->metrics = metrics;
     list_init(&controller->dirty);
     loop_deferred_init(&controller->pass, run_pass, controller);
     informers_init(&controller->informers, loop, transport);

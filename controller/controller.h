@@ -14,8 +14,6 @@
 #include "kube/informer.h"
 #include "kube/window.h"
 
-struct metrics;
-
 struct controller {
     struct loop *loop;                /* borrowed, as are the next three */
     struct kube_transport *transport; /* reads */
@@ -28,16 +26,13 @@ struct controller {
     struct map by_name; /* "namespace/name" -> struct job_control of the current job, borrowed */
     struct list dirty;  /* job_control.dirty_link */
     struct loop_deferred pass;
-    struct metrics *metrics; /* borrowed; may be NULL */
-    uint64_t passes;         /* reconcile passes so far */
-    bool leading;            /* may write */
+    bool leading; /* may write */
     bool stopping;
 };
 
 /* Starts following the API server. Everything passed is borrowed. */
 struct controller *controller_new(struct loop *loop, struct kube_transport *transport,
-                                  struct window *window, struct event_recorder *events,
-                                  struct metrics *metrics);
+                                  struct window *window, struct event_recorder *events);
 /* Withdraws every request first; window, transport and recorder must still be there. */
 void controller_free(struct controller *controller);
 

@@ -24,8 +24,8 @@ static const struct flag flags[] = {
 
 static void *start(struct process *process, struct error *err)
 {
-    struct controller *controller = controller_new(
-        process->loop, process->transport, process->window, process->events, process->metrics);
+    struct controller *controller =
+        controller_new(process->loop, process->transport, process->window, process->events);
 
     (void)err;
     if (!process->options.leader_elect)

@@ -11,8 +11,7 @@ static void finish(struct job_control *control)
 {
     pods_cancel_creates(control);
     pods_delete_live(control);
-    if (!control->job->status.fresh)
-        group_delete(control);
+    group_delete(control);
 }
 
 /* The phases in which pods are wanted. */

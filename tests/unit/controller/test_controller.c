@@ -252,7 +252,7 @@ static int setup(void **state)
     server->window = window_new(server->loop, &server->fake->base, &(struct window_config){0});
     server->events = event_recorder_new(server->loop, server->window, "test");
     server->controller =
-        controller_new(server->loop, &server->fake->base, server->window, server->events, NULL);
+        controller_new(server->loop, &server->fake->base, server->window, server->events);
     controller_set_leading(server->controller, true);
     run(server, 100);
     *state = server;
