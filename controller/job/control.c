@@ -346,16 +346,11 @@ uint32_t job_control_present(const struct job_control *control)
     return sum;
 }
 
-struct task_counts job_control_counts(const struct job_control *control)
+int32_t job_control_stray_terminating(const struct job_control *control)
 {
-    struct task_counts sum = {0};
+    int32_t sum = 0;
 
-    for (uint32_t i = 0; i < control->task_count; i++) {
-        for (int phase = 0; phase < POD_PHASE_COUNT; phase++)
-            sum.by_phase[phase] += control->tasks[i].counts.by_phase[phase];
-        sum.terminating += control->tasks[i].counts.terminating;
-    }
     for (size_t i = 0; i < control->strays.n; i++)
-        sum.terminating += control->strays.items[i]->meta.deleted_ns != 0;
+        sum += control->strays.items[i]->meta.deleted_ns != 0;
     return sum;
 }

@@ -100,8 +100,8 @@ void job_control_set_create(struct job_control *control, const char *task, uint3
                             struct pod_create *create);
 /* Pods in slots plus pods being created. */
 uint32_t job_control_present(const struct job_control *control);
-/* Counts of all tasks, strays that terminate included. */
-struct task_counts job_control_counts(const struct job_control *control);
+/* Pods outside the slots that are terminating. */
+int32_t job_control_stray_terminating(const struct job_control *control);
 
 /* One reconcile pass: see reconcile.c. */
 void job_reconcile(struct job_control *control);

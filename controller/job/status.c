@@ -54,7 +54,8 @@ static struct wanted want(const struct job_control *control)
 
     for (uint32_t i = 0; i < control->task_count; i++)
         counts[i] = control->tasks[i].counts;
-    wanted.sum = job_control_counts(control);
+    wanted.sum = job_count_all(control->job, counts);
+    wanted.sum.terminating += job_control_stray_terminating(control);
     wanted.over = job_phase_finished(wanted.phase);
     if (wanted.over) {
         wanted.sum.by_phase[POD_PHASE_SUCCEEDED] = control->job->status.succeeded;
