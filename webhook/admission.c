@@ -1,7 +1,7 @@
 /*
  * Answering reviews: see admission.h.
  */
-#include "admission.h"
+#include "webhook/admission.h"
 #include "base/ensure.h"
 #include "base/log.h"
 

@@ -7,7 +7,7 @@
 #ifndef PUMICE_WEBHOOK_ADMISSION_H
 #define PUMICE_WEBHOOK_ADMISSION_H
 
-#include "registry.h"
+#include "webhook/registry.h"
 
 #define ADMISSION_PATHS_MAX 16
 

@@ -6,13 +6,13 @@
  * server listens when there is a certificate and the list of queues is complete: whoever connects
  * gets an answer.
  */
-#include "app.h"
-#include "admission.h"
+#include "webhook/app.h"
 #include "base/log.h"
-#include "http_server.h"
-#include "options.h"
-#include "queue_feed.h"
-#include "registrations.h"
+#include "webhook/admission.h"
+#include "webhook/http/http_server.h"
+#include "webhook/options.h"
+#include "webhook/queue_feed.h"
+#include "webhook/registrations.h"
 
 #define DRAIN_TICK_NS (50 * NSEC_PER_MSEC)
 #define DRAIN_QUIET_NS (500 * NSEC_PER_MSEC) /* no request for so long: nobody comes any more */

@@ -1,7 +1,7 @@
 /*
  * pumice-webhook: admission of Jobs, PodGroups and Queues.
  */
-#include "app.h"
+#include "webhook/app.h"
 
 int main(int argc, char **argv)
 {

@@ -2,7 +2,7 @@
  * Flags of the webhook: see options.h. Names and defaults are those that users of Volcano know;
  * limits are ours.
  */
-#include "options.h"
+#include "webhook/options.h"
 #include "api/names.h"
 #include "base/limits.h"
 #include "base/timefmt.h"

@@ -1,7 +1,7 @@
 /*
  * From the informer of Queues to snapshots: see queue_feed.h.
  */
-#include "queue_feed.h"
+#include "webhook/queue_feed.h"
 #include "api/names.h"
 #include "base/map.h"
 

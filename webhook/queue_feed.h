@@ -8,7 +8,7 @@
 #define PUMICE_WEBHOOK_QUEUE_FEED_H
 
 #include "kube/informer.h"
-#include "snapshot.h"
+#include "webhook/snapshot.h"
 
 struct queue_feed;
 

@@ -5,13 +5,13 @@
  * call about it has ended; there is at most one call at a time for each. The patch names the
  * webhook it is for ("test"), so that it never lands on another one.
  */
-#include "registrations.h"
+#include "webhook/registrations.h"
 #include "base/base64.h"
 #include "base/log.h"
 #include "kube/informer.h"
 #include "loop/backoff.h"
-#include "registry.h"
-#include "webhook_config.h"
+#include "webhook/registry.h"
+#include "webhook/webhook_config.h"
 #include "json/patch.h"
 
 #define API "/apis/admissionregistration.k8s.io/v1/"

@@ -1,7 +1,7 @@
 /*
  * The table of admission rules: see registry.h. A new resource is one file and one entry here.
  */
-#include "registry.h"
+#include "webhook/registry.h"
 
 #define JOBS "batch.volcano.sh", "v1alpha1", "jobs"
 #define PODGROUPS "scheduling.volcano.sh", "v1beta1", "podgroups"

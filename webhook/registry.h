@@ -7,9 +7,9 @@
 #ifndef PUMICE_WEBHOOK_REGISTRY_H
 #define PUMICE_WEBHOOK_REGISTRY_H
 
-#include "review.h"
-#include "snapshot.h"
-#include "tree.h"
+#include "webhook/review.h"
+#include "webhook/rules/tree.h"
+#include "webhook/snapshot.h"
 #include "json/patch.h"
 
 /* What the rules are told by flags. */

@@ -1,7 +1,7 @@
 /*
  * The AdmissionReview codec: see review.h.
  */
-#include "review.h"
+#include "webhook/review.h"
 #include "base/base64.h"
 #include "json/writer.h"
 

@@ -7,7 +7,7 @@
 #ifndef PUMICE_WEBHOOK_REVIEW_H
 #define PUMICE_WEBHOOK_REVIEW_H
 
-#include "problems.h"
+#include "webhook/rules/problems.h"
 #include "json/reader.h"
 
 /* Slices of the body or of the arena. */

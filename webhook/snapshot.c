@@ -1,7 +1,7 @@
 /*
  * Snapshots of Queues: see snapshot.h.
  */
-#include "snapshot.h"
+#include "webhook/snapshot.h"
 #include "base/ensure.h"
 
 #define ANNOTATION_HIERARCHY "volcano.sh/hierarchy"

@@ -9,7 +9,7 @@
 #define PUMICE_WEBHOOK_SNAPSHOT_H
 
 #include "api/queue.h"
-#include "resources.h"
+#include "webhook/rules/resources.h"
 #include <pthread.h>
 #include <stdatomic.h>
 

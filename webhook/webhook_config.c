@@ -1,7 +1,7 @@
 /*
  * Decoding of webhook configurations: see webhook_config.h.
  */
-#include "webhook_config.h"
+#include "webhook/webhook_config.h"
 
 static void free_config(void *object)
 {

@@ -6,7 +6,7 @@
 
 #include "certs/authority.h"
 #include "tls_client.h"
-#include "webhook/http_server.h"
+#include "webhook/http/http_server.h"
 #include <stdatomic.h>
 #include <sys/resource.h>
 #include <time.h>

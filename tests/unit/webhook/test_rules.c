@@ -5,9 +5,9 @@
 
 #include "base/arena.h"
 #include "base/timefmt.h"
-#include "webhook/naming.h"
 #include "webhook/options.h"
-#include "webhook/problems.h"
+#include "webhook/rules/naming.h"
+#include "webhook/rules/problems.h"
 
 static struct str letters(char *text, size_t n)
 {

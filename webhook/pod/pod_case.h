@@ -1,0 +1,41 @@
+/*
+ * What the files of the pod-template rules share. Private to webhook/pod.
+ */
+#ifndef PUMICE_WEBHOOK_POD_CASE_H
+#define PUMICE_WEBHOOK_POD_CASE_H
+
+#include "base/map.h"
+#include "webhook/pod/template.h"
+
+/* The template under review: the context of the walk. */
+struct pod_case {
+    const struct pod_template_options *options;
+    const cJSON *metadata, *spec; /* may be NULL */
+    struct map volumes;           /* name -> const cJSON * of the volume, in spec.volumes */
+    struct map claims;            /* names in spec.resourceClaims */
+    bool host_network;
+    const char *os; /* spec.os.name, or "" */
+};
+
+static inline struct pod_case *pod_case_of(const struct rule_walk *walk)
+{
+    return walk->context;
+}
+
+/* ---- template.c and its neighbours: metadata, volumes, the pod's own fields ---- */
+
+/* spec.volumes and spec.resourceClaims; fills `volumes` and `claims`. Called before containers. */
+void pod_check_volumes(struct rule_walk *walk, const struct field *spec_at);
+/* A label selector. */
+extern const struct shape pod_label_selector_shape;
+/* securityContext of a container and of a pod. */
+extern const struct shape pod_container_security_shape, pod_security_shape;
+
+/* ---- containers.c and its neighbours ---- */
+
+/* spec.containers, .initContainers, .ephemeralContainers, host ports, spec.resources. */
+void pod_check_containers(struct rule_walk *walk, const struct field *spec_at);
+/* A list of quantities of an object's `limits`, `requests` or `overhead`. */
+void pod_check_resource_list(struct rule_walk *walk, const cJSON *list, const struct field *at);
+
+#endif

@@ -1,0 +1,106 @@
+/*
+ * /queues/validate: steps of CREATE and UPDATE, and DELETE. The steps themselves are in
+ * queue_fields.c, queue_parent.c and queue_hierarchy.c.
+ */
+#include "api/names.h"
+#include "webhook/queue/queue_rules.h"
+
+static struct resources read_old(struct admission_case *c, const cJSON *object)
+{
+    struct problems ignored = PROBLEMS_INIT;
+    struct resources list = resources_read(object, "", c->arena, &ignored);
+    problems_clear(&ignored);
+    return list;
+}
+
+static bool same_resources(struct admission_case *c, const struct queue_case *q)
+{
+    const cJSON *spec = tree_get(c->old, "spec");
+    const struct resources capability = read_old(c, tree_get(spec, "capability"));
+    const struct resources deserved = read_old(c, tree_get(spec, "deserved"));
+    const struct resources guarantee =
+        read_old(c, tree_get(tree_get(spec, "guarantee"), "resource"));
+    return resources_equal(&capability, &q->capability) &&
+           resources_equal(&deserved, &q->deserved) && resources_equal(&guarantee, &q->guarantee);
+}
+
+static void check_root(const struct queue_case *q)
+{
+    if (q->c->rules->root_queue_protection && q->resources_changed)
+        problem_invalid(&q->c->problems,
+                        "can not change root queue's resource attributes (spec.capability, "
+                        "spec.deserved, spec.guarantee)");
+}
+
+static void check_write(struct admission_case *c, bool create)
+{
+    const cJSON *spec = tree_get(c->object, "spec");
+    struct queue_case q = {.c = c,
+                           .name = tree_str(tree_get(c->object, "metadata"), "name"),
+                           .parent = tree_str(spec, "parent")};
+    const bool root = strcmp(q.name, ROOT_QUEUE) == 0;
+    queue_check_fields(&q);
+    q.parent_changed =
+        create || strcmp(q.parent, tree_str(tree_get(c->old, "spec"), "parent")) != 0;
+    q.resources_changed = create || !same_resources(c, &q);
+    if (q.parent_changed)
+        queue_check_parent(&q);
+    if (root && !create)
+        check_root(&q);
+    if (!root && c->problems.count == 0 && !c->wait && (q.parent_changed || q.resources_changed))
+        queue_check_hierarchy(&q);
+}
+
+/* ---- deletion ------------------------------------------------------------------------------ */
+
+#define NAMED_CHILDREN_MAX 10
+
+static void check_children(struct admission_case *c, struct str name)
+{
+    struct queue_view *const *children;
+    const size_t count = queue_snapshot_children(c->queues, name, &children);
+    if (count == 0)
+        return;
+    problem_invalid(&c->problems, "queue %.*s can not be deleted because it has %zu child queues: ",
+                    STR_ARG(name), count);
+    for (size_t i = 0; i < count && i < NAMED_CHILDREN_MAX; i++)
+        problem_more(&c->problems, "%s%s", i ? ", " : "", children[i]->name.p);
+    if (count > NAMED_CHILDREN_MAX)
+        problem_more(&c->problems, ", ...");
+}
+
+static void check_delete(struct admission_case *c)
+{
+    /* Of a collection the API server names no object, but it sends each. */
+    struct str name = c->review->name;
+    if (str_empty(name))
+        name = str_of(tree_str(tree_get(c->old, "metadata"), "name"));
+    if (str_is(name, DEFAULT_QUEUE) || str_is(name, ROOT_QUEUE)) {
+        problem_invalid(&c->problems, "`%.*s` queue can not be deleted", STR_ARG(name));
+        return;
+    }
+    if (!c->queues->synced) {
+        c->wait = !c->last_try;
+        problem_state(&c->problems, "the children of queue %.*s are not known yet", STR_ARG(name));
+        return;
+    }
+    const struct queue_view *queue = queue_snapshot_get(c->queues, name);
+    if (!queue && !c->old) {
+        problem_state(&c->problems, "queue.scheduling.volcano.sh \"%.*s\" not found",
+                      STR_ARG(name));
+        return;
+    }
+    if (c->rules->allocated_pods_check && queue && queue->allocated_pods)
+        problem_invalid(&c->problems,
+                        "queue %.*s cannot be deleted because it has allocated Pods: %lld",
+                        STR_ARG(name), (long long)queue->allocated_pods);
+    check_children(c, name);
+}
+
+void queues_validate(struct admission_case *c)
+{
+    if (str_is(c->review->operation, "DELETE"))
+        check_delete(c);
+    else
+        check_write(c, str_is(c->review->operation, "CREATE"));
+}

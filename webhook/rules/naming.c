@@ -1,0 +1,153 @@
+/*
+ * Name rules: see naming.h.
+ */
+#include "webhook/rules/naming.h"
+
+static bool is_lower(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_alnum(char c)
+{
+    return is_lower(c) || is_digit(c) || (c >= 'A' && c <= 'Z');
+}
+
+static bool all_of(struct str name, bool (*good)(char c), const char *also)
+{
+    for (size_t i = 0; i < name.n; i++) {
+        if (!good(name.p[i]) && (name.p[i] == '\0' || !strchr(also, name.p[i])))
+            return false;
+    }
+    return true;
+}
+
+static bool is_lower_alnum(char c)
+{
+    return is_lower(c) || is_digit(c);
+}
+
+const char *naming_qualified(struct str name)
+{
+    if (name.n == 0)
+        return "the name is empty";
+    if (name.n > NAMING_LABEL_MAX)
+        return "name part must be no more than 63 characters";
+    if (!all_of(name, is_alnum, "-_.") || !is_alnum(name.p[0]) || !is_alnum(name.p[name.n - 1]))
+        return "name part must consist of letters, digits, '-', '_' or '.', and start and end "
+               "with a letter or digit";
+    return NULL;
+}
+
+const char *naming_service(struct str name)
+{
+    if (name.n == 0)
+        return "the name is empty";
+    if (name.n > NAMING_LABEL_MAX)
+        return "must be no more than 63 characters";
+    if (!all_of(name, is_lower_alnum, "-") || !is_lower(name.p[0]) ||
+        !is_lower_alnum(name.p[name.n - 1]))
+        return "must consist of lower-case letters, digits or '-', start with a letter and end "
+               "with a letter or digit";
+    return NULL;
+}
+
+const char *naming_subdomain(struct str name)
+{
+    struct str rest = name, label;
+    if (name.n == 0 || name.n > NAMING_SUBDOMAIN_MAX)
+        return name.n ? "must be no more than 253 characters" : "the name is empty";
+    bool good = name.p[name.n - 1] != '.';
+    while (good && str_split(&rest, '.', &label))
+        good = label.n > 0 && all_of(label, is_lower_alnum, "-") && is_lower_alnum(label.p[0]) &&
+               is_lower_alnum(label.p[label.n - 1]);
+    return good ? NULL
+                : "must consist of lower-case letters, digits, '-' or '.', and start and end with "
+                  "a letter or digit";
+}
+
+const char *naming_label(struct str name)
+{
+    if (name.n == 0)
+        return "the name is empty";
+    if (name.n > NAMING_LABEL_MAX)
+        return "must be no more than 63 characters";
+    if (!all_of(name, is_lower_alnum, "-") || !is_lower_alnum(name.p[0]) ||
+        !is_lower_alnum(name.p[name.n - 1]))
+        return "must consist of lower-case letters, digits or '-', and start and end with a letter "
+               "or digit";
+    return NULL;
+}
+
+const char *naming_key(struct str name)
+{
+    const ptrdiff_t slash = str_chr(name, '/');
+    if (slash < 0)
+        return naming_qualified(name);
+    if (slash == 0)
+        return "prefix part must be non-empty";
+    const struct str rest = str_from(name, (size_t)slash + 1);
+    if (str_chr(rest, '/') >= 0)
+        return "must be a name with an optional DNS subdomain and one '/' in front";
+    if (naming_subdomain(str_sub(name, 0, (size_t)slash)))
+        return "prefix part must be a DNS subdomain: lower-case letters, digits, '-' or '.', at "
+               "most "
+               "253 characters";
+    return naming_qualified(rest);
+}
+
+const char *naming_label_value(struct str value)
+{
+    return value.n == 0 ? NULL : naming_qualified(value);
+}
+
+const char *naming_port(struct str name)
+{
+    bool letter = false, dashes = false;
+    if (name.n == 0)
+        return "the name is empty";
+    if (name.n > 15)
+        return "must be no more than 15 characters";
+    for (size_t i = 0; i < name.n; i++) {
+        letter = letter || is_lower(name.p[i]);
+        dashes = dashes || (i > 0 && name.p[i] == '-' && name.p[i - 1] == '-');
+    }
+    if (!all_of(name, is_lower_alnum, "-"))
+        return "must contain only lower-case letters, digits and '-'";
+    if (!letter)
+        return "must contain at least one letter";
+    if (dashes)
+        return "must not contain consecutive hyphens";
+    if (name.p[0] == '-' || name.p[name.n - 1] == '-')
+        return "must not begin or end with a hyphen";
+    return NULL;
+}
+
+const char *naming_variable(struct str name)
+{
+    if (name.n == 0)
+        return "the name is empty";
+    if (!all_of(name, is_alnum, "-_.") || is_digit(name.p[0]))
+        return "a valid environment variable name must consist of letters, digits, '_', '-' or "
+               "'.', "
+               "and not start with a digit";
+    if (str_starts(name, STR("..")))
+        return "must not start with '..'";
+    return str_is(name, ".") ? "must not be '.'" : NULL;
+}
+
+const char *naming_config_key(struct str name)
+{
+    if (name.n > NAMING_SUBDOMAIN_MAX)
+        return "must be no more than 253 characters";
+    if (name.n == 0 || !all_of(name, is_alnum, "-_."))
+        return "a valid config key must consist of letters, digits, '-', '_' or '.'";
+    if (str_starts(name, STR("..")))
+        return "must not start with '..'";
+    return str_is(name, ".") ? "must not be '.'" : NULL;
+}
