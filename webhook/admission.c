@@ -9,9 +9,11 @@
 
 void admission_init(struct admission *admission)
 {
-    *admission = (struct admission){
-        .rules = {.scheduler_name = "volcano", .max_queue_depth = 5, .root_queue_protection = true},
-        .max_values = LIMIT_JSON_VALUES};
+    *admission = (struct admission){.rules = {.scheduler_name = "volcano",
+                                              .max_queue_depth = 5,
+                                              .root_queue_protection = true,
+                                              .pod_level_resources = true},
+                                    .max_values = LIMIT_JSON_VALUES};
     snapshot_cell_init(&admission->queues);
     for (size_t i = 0; admission_paths[i].path; i++) {
         ENSURE(i < ADMISSION_PATHS_MAX);
@@ -112,6 +114,7 @@ static struct verdict conclude(const struct admission_path *entry, struct admiss
                                    : deny(403, "Forbidden", message);
     }
     struct verdict verdict = {.allowed = true};
+    memcpy(verdict.warnings, c->warnings, sizeof(verdict.warnings));
     if (entry->mutating && json_patch_end(&c->patch) > 0) {
         if (patch->overflow)
             return deny(413, "RequestEntityTooLarge",

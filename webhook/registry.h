@@ -18,6 +18,7 @@ struct admission_rules {
     int64_t max_queue_depth;
     bool root_queue_protection;
     bool allocated_pods_check; /* on deletion of a queue */
+    bool pod_level_resources;  /* feature gate PodLevelResources: a pod's own resources count */
 };
 
 /* One review on its way through a handler. */
@@ -33,6 +34,9 @@ struct admission_case {
     struct problems problems; /* out: any denies */
     struct json_patch patch;  /* out, of mutating handlers */
     bool wait;                /* out: something is missing that may come in a moment */
+
+    const char *warnings[VERDICT_WARNINGS_MAX]; /* out: see case_warn */
+    size_t warning_count;                       /* of all warnings, also those without room */
 };
 
 typedef void admission_fn(struct admission_case *c);
@@ -63,5 +67,13 @@ admission_fn jobs_mutate, jobs_validate, podgroups_validate, queues_mutate, queu
  * last try.
  */
 const struct queue_view *case_queue(struct admission_case *c, struct str name);
+
+/*
+ * Tells the user something about an object that is legal but surely a mistake; sent only with an
+ * answer that allows. Control characters become blanks; the text is cut at VERDICT_WARNING_SIZE,
+ * and of more than VERDICT_WARNINGS_MAX warnings only the number is told.
+ */
+void case_warn(struct admission_case *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -24,7 +24,9 @@ struct review {
 int review_read(struct str body, struct arena *arena, size_t max_values, struct review *ret_review,
                 struct error *err);
 
-#define VERDICT_WARNINGS_MAX 4
+#define VERDICT_WARNINGS_MAX 8
+/* Characters of one warning: the API server cuts longer ones. */
+#define VERDICT_WARNING_SIZE 256
 
 /* The answer to one review. */
 struct verdict {

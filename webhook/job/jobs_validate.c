@@ -71,9 +71,9 @@ void job_check_pod_name(struct problems *problems, const char *job_name, const c
 /* ---- tasks --------------------------------------------------------------------------------- */
 
 static void check_task(struct admission_case *c, const cJSON *task, const char *name,
-                       const char *job_name)
+                       const char *job_name, const char *path)
 {
-    char where[80];
+    char where[80], label[128];
     const int64_t replicas = tree_i64_or_0(task, "replicas");
     int64_t minimum;
     (void)snprintf(where, sizeof(where), " in task: %.63s", name);
@@ -81,13 +81,15 @@ static void check_task(struct admission_case *c, const cJSON *task, const char *
         problem_invalid(&c->problems,
                         "'minAvailable' is greater than 'replicas' in task: %.63s, job: %.63s",
                         name, job_name);
-    job_check_policies(&c->problems, tree_array(task, "policies"), "spec.tasks.policies", where);
+    (void)snprintf(label, sizeof(label), "%.100sspec.tasks.policies", path);
+    job_check_policies(&c->problems, tree_array(task, "policies"), label, where);
     job_check_pod_name(&c->problems, job_name, name, replicas);
     job_check_partition(&c->problems, task, name, job_name);
 }
 
 /* Returns the sum of all replicas. */
-static int64_t check_tasks(struct admission_case *c, const cJSON *tasks, const char *job_name)
+static int64_t check_tasks(struct admission_case *c, const cJSON *tasks, const char *job_name,
+                           const char *path)
 {
     struct map names = MAP_INIT; /* value: non-NULL once reported */
     int64_t sum = 0;
@@ -104,7 +106,7 @@ static int64_t check_tasks(struct admission_case *c, const cJSON *tasks, const c
         } else if (!map_set(&names, str_of(name), &names)) {
             problem_invalid(&c->problems, "duplicated task name %.63s", name);
         }
-        check_task(c, task, name, job_name);
+        check_task(c, task, name, job_name, path);
     }
     map_clear(&names);
     return sum;
@@ -210,28 +212,37 @@ static void check_queue(struct admission_case *c, const char *name)
                       queue->name.p, count);
 }
 
-static void check_create(struct admission_case *c)
+void job_check_spec(struct admission_case *c, const cJSON *spec, const char *job_name,
+                    const char *path)
 {
-    const cJSON *spec = tree_get(c->object, "spec");
-    const char *name = tree_str(tree_get(c->object, "metadata"), "name");
+    char label[128];
     const cJSON *tasks = tree_array(spec, "tasks");
     if (!tasks || !tasks->child) {
-        problem_invalid(&c->problems, "No task specified in job spec");
+        problem_invalid(&c->problems, "No task specified in job spec%s%s", *path ? " at " : "",
+                        path);
         return;
     }
+    (void)snprintf(label, sizeof(label), "%.100sspec.policies", path);
     job_check_topology(&c->problems, tree_get(spec, "networkTopology"), "");
-    const int64_t replicas = check_tasks(c, tasks, name);
-    check_job_name(c, spec, name);
+    const int64_t replicas = check_tasks(c, tasks, job_name, path);
+    check_job_name(c, spec, job_name);
     if (replicas < tree_i64_or_0(spec, "minAvailable"))
         problem_invalid(
             &c->problems,
             "job 'minAvailable' should not be greater than total replicas in tasks (%lld > %lld)",
             (long long)tree_i64_or_0(spec, "minAvailable"), (long long)replicas);
-    job_check_policies(&c->problems, tree_array(spec, "policies"), "spec.policies", "");
+    job_check_policies(&c->problems, tree_array(spec, "policies"), label, "");
     check_plugins(c, tree_object(spec, "plugins"));
     check_volumes(c, tree_array(spec, "volumes"));
-    check_queue(c, tree_str(spec, "queue"));
     job_check_dependencies(c, tasks);
+}
+
+static void check_create(struct admission_case *c)
+{
+    const cJSON *spec = tree_get(c->object, "spec");
+    job_check_spec(c, spec, tree_str(tree_get(c->object, "metadata"), "name"), "");
+    if (tree_array(spec, "tasks") && tree_array(spec, "tasks")->child)
+        check_queue(c, tree_str(spec, "queue"));
 }
 
 void jobs_validate(struct admission_case *c)
