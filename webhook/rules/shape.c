@@ -12,6 +12,8 @@ static bool is_absent(const struct rule *rule, const cJSON *value)
         return value->valuestring[0] == '\0' && !(rule->flags & RULE_EMPTY_COUNTS);
     if (cJSON_IsNumber(value))
         return value->valuedouble == 0 && (rule->flags & RULE_ZERO_ABSENT);
+    if (cJSON_IsFalse(value))
+        return rule->flags & RULE_FALSE_ABSENT;
     return cJSON_IsArray(value) && !value->child;
 }
 
@@ -142,12 +144,23 @@ static void check_value(struct rule_walk *walk, const struct rule *rule, const c
         rule->check(walk, value, at);
 }
 
+static bool is_empty_text(const cJSON *value)
+{
+    return cJSON_IsString(value) && value->valuestring[0] == '\0';
+}
+
 static void check_member(struct rule_walk *walk, const struct rule *rule, const cJSON *object,
                          const struct field *at)
 {
+    static char nothing[] = "";
+    static const cJSON empty = {.type = cJSON_String, .valuestring = nothing};
     const struct field member = field_member(at, rule->name);
     const cJSON *value = tree_get(object, rule->name);
-    if (is_absent(rule, value)) {
+    if ((rule->flags & RULE_ABSENT_EMPTY) && (!value || is_empty_text(value))) {
+        check_value(walk, rule, &empty, &member);
+    } else if ((rule->flags & RULE_EMPTY_REQUIRED) && is_empty_text(value)) {
+        field_required(walk->problems, &member, rule->detail ? rule->detail : "");
+    } else if (is_absent(rule, value)) {
         if (rule->flags & RULE_REQUIRED)
             field_required(walk->problems, &member, rule->detail ? rule->detail : "");
         if (rule->check && (rule->flags & RULE_CHECK_ABSENT))
@@ -164,7 +177,7 @@ static void check_member(struct rule_walk *walk, const struct rule *rule, const 
 void shape_check(struct rule_walk *walk, const struct shape *shape, const cJSON *object,
                  const struct field *at)
 {
-    if (!cJSON_IsObject(object)) {
+    if (object && !cJSON_IsObject(object) && !cJSON_IsNull(object)) {
         field_invalid(walk->problems, at, object, "must be an object");
         return;
     }

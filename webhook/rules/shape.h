@@ -34,11 +34,14 @@ enum rule_kind {
 };
 
 enum rule_flag {
-    RULE_REQUIRED = 1,     /* absent, null, "", [] are errors; `detail` says what is wanted */
-    RULE_FORBIDDEN = 2,    /* anything else is one; `detail` says why */
-    RULE_ZERO_ABSENT = 4,  /* a number 0 counts as absent */
-    RULE_CHECK_ABSENT = 8, /* `check` is called for an absent member too, with NULL */
-    RULE_EMPTY_COUNTS = 16 /* a string "" is a value: `text` or `values` decide */
+    RULE_REQUIRED = 1,        /* absent, null, "", [] are errors; `detail` says what is wanted */
+    RULE_FORBIDDEN = 2,       /* anything else is one; `detail` says why */
+    RULE_ZERO_ABSENT = 4,     /* a number 0 counts as absent */
+    RULE_CHECK_ABSENT = 8,    /* `check` is called for an absent member too, with NULL */
+    RULE_EMPTY_COUNTS = 16,   /* a string "" is a value: `text` or `values` decide */
+    RULE_FALSE_ABSENT = 32,   /* a boolean false counts as absent */
+    RULE_EMPTY_REQUIRED = 64, /* absent is right, but a string "" is a required value missing */
+    RULE_ABSENT_EMPTY = 128   /* absent and "" are alike, and `text` or `values` decide on "" */
 };
 
 struct shape;
@@ -62,8 +65,8 @@ struct shape {
     rule_check_fn *check; /* may be NULL */
 };
 
-/* Checks the members of `object` in the order of the table, then the whole. An object that is none
- * is one problem. */
+/* Checks the members of `object` in the order of the table, then the whole. NULL and a JSON null
+ * are an object without members; any other value that is no object is one problem. */
 void shape_check(struct rule_walk *walk, const struct shape *shape, const cJSON *object,
                  const struct field *at);
 
