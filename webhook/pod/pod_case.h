@@ -35,7 +35,20 @@ extern const struct shape pod_container_security_shape, pod_security_shape;
 
 /* spec.containers, .initContainers, .ephemeralContainers, host ports, spec.resources. */
 void pod_check_containers(struct rule_walk *walk, const struct field *spec_at);
-/* A list of quantities of an object's `limits`, `requests` or `overhead`. */
+/*
+ * A list of quantities that stands alone, as `overhead` does (a rule_check_fn). Its faults are at
+ * "<at>.limits[<name>]", where Kubernetes puts them.
+ */
 void pod_check_resource_list(struct rule_walk *walk, const cJSON *list, const struct field *at);
+
+/* ---- downward.c: values taken from the pod itself, in env and in volumes ---- */
+
+/* A fieldRef: one of the field paths `allowed` (ends with NULL), or a key of labels or annotations.
+ */
+void pod_check_field_ref(struct rule_walk *walk, const cJSON *ref, const struct field *at,
+                         const char *const *allowed);
+/* A resourceFieldRef; one in a volume must name its container. */
+void pod_check_resource_field_ref(struct rule_walk *walk, const cJSON *ref, const struct field *at,
+                                  bool in_volume);
 
 #endif
