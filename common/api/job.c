@@ -1,7 +1,7 @@
 /*
  * Decoding of Jobs: see job.h.
  */
-#include "api/job.h"
+#include "api/job_read.h"
 #include "base/timefmt.h"
 #include "json/interned.h"
 
@@ -23,6 +23,24 @@ bool job_phase_finished(enum job_phase phase)
     return phase == JOB_COMPLETED || phase == JOB_FAILED || phase == JOB_TERMINATED;
 }
 
+const struct job_task *job_find_task(const struct job *job, const char *name)
+{
+    for (uint32_t i = 0; i < job->task_count; i++) {
+        if (job->tasks[i].name == name)
+            return &job->tasks[i];
+    }
+    return NULL;
+}
+
+const struct job_plugin *job_find_plugin(const struct job *job, const char *name)
+{
+    for (uint32_t i = 0; i < job->plugin_count; i++) {
+        if (strcmp(job->plugins[i].name, name) == 0)
+            return &job->plugins[i];
+    }
+    return NULL;
+}
+
 int32_t job_task_minimum(const struct job_task *task)
 {
     if (task->has_min_available)
@@ -40,182 +58,6 @@ int32_t job_replicas(const struct job *job)
     for (uint32_t i = 0; i < job->task_count; i++)
         sum += job->tasks[i].replicas;
     return sum > INT32_MAX ? INT32_MAX : (int32_t)sum;
-}
-
-static void raw_interned(struct json_reader *reader, const char **slot)
-{
-    struct str raw = json_raw(reader);
-
-    intern_put(*slot);
-    *slot = intern_get(str_eq(raw, STR("null")) ? STR_NULL : raw);
-}
-
-/* ---- spec -------------------------------------------------------------------------------------
- */
-
-static void read_template_meta(struct json_reader *reader, struct job_task *task)
-{
-    struct str key;
-
-    if (!json_object(reader))
-        return;
-    while (json_key(reader, &key)) {
-        if (str_eq(key, STR("labels")) && !task->labels.items)
-            kube_pairs_read(reader, &task->labels, NULL);
-        else if (str_eq(key, STR("annotations")) && !task->annotations.items)
-            kube_pairs_read(reader, &task->annotations, NULL);
-        else if (str_eq(key, STR("finalizers")))
-            raw_interned(reader, &task->finalizers);
-        else
-            json_skip(reader);
-    }
-}
-
-/* Looks into the template's spec for the two members the controller may have to add. */
-static void read_template_spec(struct json_reader *reader, struct job_task *task)
-{
-    struct json_reader inner;
-    struct str key;
-
-    json_init(&inner, json_raw(reader), reader->arena);
-    if (json_failed(reader) || json_peek(&inner) != JSON_OBJECT)
-        return;
-    intern_put(task->spec);
-    task->spec = intern_get(str_make(inner.start, (size_t)(inner.end - inner.start)));
-    bool present = json_object(&inner);
-    while (present && json_key(&inner, &key)) {
-        if (str_eq(key, STR("schedulerName")))
-            json_interned(&inner, &task->scheduler_name);
-        else if (str_eq(key, STR("priorityClassName")))
-            json_interned(&inner, &task->priority_class_name);
-        else
-            json_skip(&inner);
-    }
-    if (json_failed(&inner))
-        json_fail(reader, inner.error);
-}
-
-static void read_template(struct json_reader *reader, struct job_task *task)
-{
-    struct str key;
-
-    if (!json_object(reader))
-        return;
-    while (json_key(reader, &key)) {
-        if (str_eq(key, STR("metadata")))
-            read_template_meta(reader, task);
-        else if (str_eq(key, STR("spec")))
-            read_template_spec(reader, task);
-        else
-            json_skip(reader);
-    }
-}
-
-static void read_partition_policy(struct json_reader *reader, struct job_task *task)
-{
-    struct str key;
-
-    if (!json_object(reader))
-        return;
-    while (json_key(reader, &key)) {
-        if (str_eq(key, STR("partitionSize")))
-            task->partition_size = json_i32(reader);
-        else if (str_eq(key, STR("minPartitions")))
-            task->min_partitions = json_i32(reader);
-        else if (str_eq(key, STR("networkTopology")))
-            raw_interned(reader, &task->partition_topology);
-        else
-            json_skip(reader);
-    }
-}
-
-static void task_defaults(struct job_task *task)
-{
-    *task = (struct job_task){
-        .name = intern_get(STR("")),
-        .partition_topology = intern_get(STR("")),
-        .topology_policy = intern_get(STR("")),
-        .finalizers = intern_get(STR("")),
-        .spec = intern_get(STR("{}")),
-        .scheduler_name = intern_get(STR("")),
-        .priority_class_name = intern_get(STR("")),
-    };
-}
-
-static void read_task(struct json_reader *reader, struct job_task *task)
-{
-    struct str key;
-
-    if (!json_object(reader))
-        return;
-    while (json_key(reader, &key)) {
-        if (str_eq(key, STR("name"))) {
-            json_interned(reader, &task->name);
-        } else if (str_eq(key, STR("replicas"))) {
-            task->replicas = json_i32(reader);
-        } else if (str_eq(key, STR("minAvailable"))) {
-            task->has_min_available = json_peek(reader) == JSON_NUMBER;
-            task->min_available = json_i32(reader);
-        } else if (str_eq(key, STR("partitionPolicy"))) {
-            read_partition_policy(reader, task);
-        } else if (str_eq(key, STR("topologyPolicy"))) {
-            json_interned(reader, &task->topology_policy);
-        } else if (str_eq(key, STR("template"))) {
-            read_template(reader, task);
-        } else {
-            json_skip(reader);
-        }
-    }
-    if (*task->name == '\0') {
-        intern_put(task->name);
-        task->name = intern_get(STR("default"));
-    }
-    if (task->replicas < 0 || task->min_available < 0)
-        json_fail(reader, "spec.tasks: replicas and minAvailable must not be negative");
-}
-
-static void read_tasks(struct json_reader *reader, struct job *job)
-{
-    VEC(struct job_task) tasks = {0};
-
-    if (!json_array(reader))
-        return;
-    while (json_item(reader)) {
-        struct job_task task;
-        task_defaults(&task);
-        read_task(reader, &task);
-        vec_push(&tasks, task);
-    }
-    job->tasks = tasks.items;
-    job->task_count = (uint32_t)tasks.n;
-}
-
-static void read_spec(struct json_reader *reader, struct job *job)
-{
-    struct str key;
-
-    if (!json_object(reader))
-        return;
-    while (json_key(reader, &key)) {
-        if (str_eq(key, STR("schedulerName")))
-            json_interned(reader, &job->scheduler_name);
-        else if (str_eq(key, STR("queue")))
-            json_interned(reader, &job->queue);
-        else if (str_eq(key, STR("priorityClassName")))
-            json_interned(reader, &job->priority_class_name);
-        else if (str_eq(key, STR("minAvailable")))
-            job->min_available = json_i32(reader);
-        else if (str_eq(key, STR("minSuccess")))
-            job->min_success = json_i32(reader);
-        else if (str_eq(key, STR("maxRetry")))
-            job->max_retry = json_i32(reader);
-        else if (str_eq(key, STR("networkTopology")))
-            raw_interned(reader, &job->network_topology);
-        else if (str_eq(key, STR("tasks")) && !job->tasks)
-            read_tasks(reader, job);
-        else
-            json_skip(reader);
-    }
 }
 
 /* ---- status -----------------------------------------------------------------------------------
@@ -328,6 +170,8 @@ static void read_status(struct json_reader *reader, struct job_status *status)
             read_conditions(reader, status);
         else if (str_eq(key, STR("runningDuration")))
             json_interned(reader, &status->running_duration);
+        else if (str_eq(key, STR("controlledResources")) && !status->controlled.items)
+            kube_pairs_read(reader, &status->controlled, NULL);
         else
             json_skip(reader);
     }
@@ -347,13 +191,14 @@ struct job *job_decode(struct str raw, struct error *err)
     job->status.reason = intern_get(STR(""));
     job->status.running_duration = intern_get(STR(""));
     job->status.fresh = true;
+    job->ttl_seconds = -1;
     json_init(&reader, raw, &arena);
     if (json_object(&reader)) {
         while (json_key(&reader, &key)) {
             if (str_eq(key, STR("metadata")) && !job->meta.name)
                 kube_meta_read(&reader, &job->meta, NULL);
             else if (str_eq(key, STR("spec")))
-                read_spec(&reader, job);
+                job_spec_read(&reader, job);
             else if (str_eq(key, STR("status")))
                 read_status(&reader, &job->status);
             else
@@ -369,19 +214,6 @@ struct job *job_decode(struct str raw, struct error *err)
     return job;
 }
 
-static void task_clear(struct job_task *task)
-{
-    intern_put(task->name);
-    intern_put(task->partition_topology);
-    intern_put(task->topology_policy);
-    intern_put(task->finalizers);
-    intern_put(task->spec);
-    intern_put(task->scheduler_name);
-    intern_put(task->priority_class_name);
-    kube_pairs_clear(&task->labels);
-    kube_pairs_clear(&task->annotations);
-}
-
 void job_free(struct job *job)
 {
     if (!job)
@@ -391,15 +223,14 @@ void job_free(struct job *job)
     intern_put(job->queue);
     intern_put(job->priority_class_name);
     intern_put(job->network_topology);
-    for (uint32_t i = 0; i < job->task_count; i++)
-        task_clear(&job->tasks[i]);
-    free(job->tasks);
+    job_spec_clear(job);
     intern_put(job->status.reason);
     intern_put(job->status.running_duration);
     free(job->status.message);
     for (uint32_t i = 0; i < job->status.condition_count; i++)
         intern_put(job->status.conditions[i].status);
     free(job->status.conditions);
+    kube_pairs_clear(&job->status.controlled);
     free(job);
 }
 

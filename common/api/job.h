@@ -7,6 +7,7 @@
 #ifndef PUMICE_API_JOB_H
 #define PUMICE_API_JOB_H
 
+#include "api/jobpolicy.h"
 #include "api/resourcelist.h"
 #include "kube/meta.h"
 #include "kube/store.h"
@@ -25,19 +26,41 @@ enum job_phase {
     JOB_PHASE_COUNT
 };
 
+/* A list of interned texts. */
+struct job_names {
+    const char **items; /* owned */
+    uint32_t n;
+};
+
 struct job_task {
     const char *name; /* interned; "default" when empty */
     int32_t replicas;
     int32_t min_available; /* meaningful when has_min_available */
     bool has_min_available;
+    int32_t max_retry;                      /* restarts of its containers; 3 when absent or 0 */
     int32_t partition_size, min_partitions; /* 0 without a partitionPolicy */
+    struct job_policies policies;
+    struct job_names depends_on;    /* tasks */
+    bool depends_on_any;            /* one of them is enough (iteration: any) */
     const char *partition_topology; /* interned raw JSON of its networkTopology, "" without */
     const char *topology_policy;    /* interned; "" when absent */
     struct kube_pairs labels, annotations; /* of the template */
     const char *finalizers;                /* interned raw JSON of the template's, "" without */
-    const char *spec;                /* interned raw JSON of template.spec; "{}" when absent */
-    const char *scheduler_name;      /* interned; template's, "" when absent */
-    const char *priority_class_name; /* interned; template's, "" when absent */
+    const char *spec;                 /* interned raw JSON of template.spec; "{}" when absent */
+    const char *scheduler_name;       /* interned; template's, "" when absent */
+    const char *priority_class_name;  /* interned; template's, "" when absent */
+    const char *hostname, *subdomain; /* interned; template's, "" when absent */
+};
+
+/* A job plugin that is asked for, with its arguments as written. */
+struct job_plugin {
+    const char *name; /* interned */
+    struct job_names arguments;
+};
+
+struct job_volume {
+    const char *mount_path, *claim_name; /* interned, "" when absent */
+    const char *claim;                   /* interned raw JSON of volumeClaim, "" without */
 };
 
 struct job_phase_condition {
@@ -56,6 +79,7 @@ struct job_status {
     const char *running_duration;           /* interned text, "" when absent */
     struct job_phase_condition *conditions; /* owned */
     uint32_t condition_count;
+    struct kube_pairs controlled; /* controlledResources */
 };
 
 struct job {
@@ -63,7 +87,12 @@ struct job {
     const char *scheduler_name, *queue, *priority_class_name; /* interned, "" when absent */
     int32_t min_available, min_success, max_retry;            /* min_success 0: unset */
     const char *network_topology;                             /* interned raw JSON, "" without */
-    struct job_task *tasks;                                   /* owned */
+    int32_t ttl_seconds;                                      /* -1: none */
+    struct job_policies policies;
+    struct job_plugin *plugins; /* owned, in the order of the manifest */
+    struct job_volume *volumes; /* owned */
+    uint32_t plugin_count, volume_count;
+    struct job_task *tasks; /* owned */
     uint32_t task_count;
     struct job_status status;
 };
@@ -77,6 +106,10 @@ const char *job_phase_name(enum job_phase phase);
 /* True for Completed, Failed and Terminated. */
 bool job_phase_finished(enum job_phase phase);
 
+/* The task of that name (interned), or NULL. */
+const struct job_task *job_find_task(const struct job *job, const char *name);
+/* The plugin of that name, or NULL. */
+const struct job_plugin *job_find_plugin(const struct job *job, const char *name);
 /* The minimum of a task: its minAvailable, else minPartitions x partitionSize, else replicas. */
 int32_t job_task_minimum(const struct job_task *task);
 /* Sum of replicas over all tasks, saturated at INT32_MAX. */

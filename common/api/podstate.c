@@ -4,7 +4,11 @@
 #include "api/podstate.h"
 #include "api/names.h"
 #include "base/alloc.h"
+#include "base/timefmt.h"
 #include "json/interned.h"
+
+/* Of one pod: more than anybody writes policies for. */
+#define EXIT_CODES_MAX 16
 
 static const char *const phase_names[POD_PHASE_COUNT] = {
     [POD_PHASE_PENDING] = "Pending",     [POD_PHASE_RUNNING] = "Running",
@@ -47,6 +51,8 @@ static void take_identity(struct podstate *pod)
     pod->task = intern_get(str_of(task));
     pod->index = number_at(&pod->meta, KEY_TASK_INDEX);
     pod->job_version = number_at(&pod->meta, KEY_JOB_VERSION);
+    pod->retry_count = number_at(&pod->meta, KEY_JOB_RETRY_COUNT);
+    pod->partition = number_at(&pod->meta, KEY_PARTITION_ID);
     kube_pairs_clear(&pod->meta.labels);
     kube_pairs_clear(&pod->meta.annotations);
 }
@@ -65,6 +71,89 @@ static void read_spec(struct json_reader *reader, struct podstate *pod)
     }
 }
 
+static enum pod_phase phase_of(struct str text)
+{
+    for (int phase = 0; phase < POD_PHASE_COUNT; phase++) {
+        if (str_is(text, phase_names[phase]))
+            return (enum pod_phase)phase;
+    }
+    return POD_PHASE_UNKNOWN;
+}
+
+/* ---- containers ------------------------------------------------------------------------------ */
+
+static void add_exit_code(struct podstate *pod, int32_t code)
+{
+    for (uint32_t i = 0; i < pod->exit_code_count; i++) {
+        if (pod->exit_codes[i] == code)
+            return;
+    }
+    if (code == 0 || pod->exit_code_count == EXIT_CODES_MAX)
+        return;
+    if (!pod->exit_codes)
+        pod->exit_codes = xcalloc(EXIT_CODES_MAX, sizeof(*pod->exit_codes));
+    pod->exit_codes[pod->exit_code_count++] = code;
+}
+
+static void read_terminated(struct json_reader *reader, struct podstate *pod)
+{
+    int64_t at_ns;
+    struct str key;
+
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (str_eq(key, STR("exitCode")))
+            add_exit_code(pod, json_i32(reader));
+        else if (str_eq(key, STR("finishedAt")) && time_parse(json_str(reader), &at_ns))
+            pod->ended_ns = at_ns > pod->ended_ns ? at_ns : pod->ended_ns;
+        else if (!str_eq(key, STR("finishedAt")))
+            json_skip(reader);
+    }
+}
+
+static void read_state(struct json_reader *reader, struct podstate *pod)
+{
+    struct str key;
+
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (str_eq(key, STR("terminated")))
+            read_terminated(reader, pod);
+        else
+            json_skip(reader);
+    }
+}
+
+/* Returns whether all containers of the list are ready. */
+static bool read_containers(struct json_reader *reader, struct podstate *pod)
+{
+    bool all_ready = true;
+    struct str key;
+
+    if (!json_array(reader))
+        return false;
+    while (json_item(reader)) {
+        bool ready = false, present = json_object(reader);
+        int32_t restarts = 0;
+        while (present && json_key(reader, &key)) {
+            if (str_eq(key, STR("ready")))
+                ready = json_bool(reader);
+            else if (str_eq(key, STR("restartCount")))
+                restarts = json_i32(reader);
+            else if (str_eq(key, STR("state")))
+                read_state(reader, pod);
+            else
+                json_skip(reader);
+        }
+        all_ready = all_ready && ready;
+        if (restarts > 0 && __builtin_add_overflow(pod->restarts, restarts, &pod->restarts))
+            pod->restarts = INT32_MAX;
+    }
+    return all_ready;
+}
+
 static void read_status(struct json_reader *reader, struct podstate *pod)
 {
     struct str key;
@@ -72,16 +161,14 @@ static void read_status(struct json_reader *reader, struct podstate *pod)
     if (!json_object(reader))
         return;
     while (json_key(reader, &key)) {
-        if (!str_eq(key, STR("phase"))) {
+        if (str_eq(key, STR("phase")))
+            pod->phase = phase_of(json_str(reader));
+        else if (str_eq(key, STR("containerStatuses")))
+            pod->ready = read_containers(reader, pod);
+        else if (str_eq(key, STR("initContainerStatuses")))
+            (void)read_containers(reader, pod);
+        else
             json_skip(reader);
-            continue;
-        }
-        struct str text = json_str(reader);
-        pod->phase = POD_PHASE_UNKNOWN;
-        for (int phase = 0; phase < POD_PHASE_COUNT; phase++) {
-            if (str_is(text, phase_names[phase]))
-                pod->phase = (enum pod_phase)phase;
-        }
     }
 }
 
@@ -120,6 +207,7 @@ void podstate_free(struct podstate *pod)
     kube_meta_clear(&pod->meta);
     intern_put(pod->job_name);
     intern_put(pod->task);
+    free(pod->exit_codes);
     free(pod);
 }
 

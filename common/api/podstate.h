@@ -22,8 +22,15 @@ struct podstate {
     const char *task;      /* interned; "" when absent */
     int32_t index;         /* task index, -1 when absent or not a number */
     int32_t job_version;   /* -1 when absent or not a number */
+    int32_t retry_count;   /* the job's when the pod was made; -1 when absent or not a number */
+    int32_t partition;     /* partition id, -1 when absent or not a number */
     enum pod_phase phase;
-    bool bound; /* spec.nodeName is set */
+    bool bound;          /* spec.nodeName is set */
+    bool ready;          /* Running and every container is ready */
+    int32_t restarts;    /* of all containers and init containers, saturated */
+    int64_t ended_ns;    /* wall time at which the last container ended, 0 when none has */
+    int32_t *exit_codes; /* owned; those of ended containers that are not 0, each once */
+    uint32_t exit_code_count;
 };
 
 extern const struct store_type podstate_store_type;
