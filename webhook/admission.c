@@ -9,11 +9,12 @@
 
 void admission_init(struct admission *admission)
 {
-    *admission = (struct admission){.rules = {.scheduler_name = "volcano",
-                                              .max_queue_depth = 5,
-                                              .root_queue_protection = true,
-                                              .pod_level_resources = true},
-                                    .max_values = LIMIT_JSON_VALUES};
+    *admission =
+        (struct admission){.rules = {.scheduler_name = "volcano",
+                                     .max_queue_depth = 5,
+                                     .root_queue_protection = true,
+                                     .pod_level_resources = true},
+                           .limits = {.values = LIMIT_JSON_VALUES, .depth = LIMIT_JSON_DEPTH}};
     snapshot_cell_init(&admission->queues);
     for (size_t i = 0; admission_paths[i].path; i++) {
         ENSURE(i < ADMISSION_PATHS_MAX);
@@ -202,12 +203,14 @@ void admission_answer(struct admission *admission, const struct admission_questi
         write_refusal(answer->body, 404, "no admission rules are served on this path");
         return;
     }
-    if (review_read(question->body, &arena, admission->max_values, &review, &err) < 0) {
-        answer->status = err.cls == ERROR_LIMIT ? 413 : 400;
-        write_refusal(answer->body, answer->status, err.text);
-        return;
-    }
-    if (!admission->enabled[entry - admission_paths])
+    if (review_read(question->body, &arena, &admission->limits, &review, &err) < 0) {
+        if (review.uid.n == 0) {
+            answer->status = err.cls == ERROR_LIMIT ? 413 : 400;
+            write_refusal(answer->body, answer->status, err.text);
+            return;
+        }
+        verdict = deny(400, "BadRequest", str_of(err.text));
+    } else if (!admission->enabled[entry - admission_paths])
         verdict.warnings[0] = "Pumice's webhook has these rules switched off "
                               "(--enabled-admission); the object was not looked at";
     else if (!judge(admission, entry, question, &review, &arena, &verdict))
@@ -216,5 +219,5 @@ void admission_answer(struct admission *admission, const struct admission_questi
         return;
     log_verdict(question->path, &review, &verdict);
     answer->allowed = verdict.allowed;
-    review_write(answer->body, review.uid, &verdict);
+    review_write(answer->body, &review, &verdict);
 }

@@ -14,7 +14,7 @@
 struct admission {
     struct admission_rules rules;
     struct snapshot_cell queues;
-    size_t max_values;                 /* JSON values in one review */
+    struct review_limits limits;
     bool enabled[ADMISSION_PATHS_MAX]; /* by index into admission_paths */
 };
 

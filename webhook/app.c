@@ -15,8 +15,10 @@
 #include "webhook/registrations.h"
 
 #define DRAIN_TICK_NS (50 * NSEC_PER_MSEC)
-#define DRAIN_QUIET_NS (500 * NSEC_PER_MSEC) /* no request for so long: nobody comes any more */
-#define DRAIN_ACCEPT_NS (5 * NSEC_PER_SEC)   /* then no new connection is taken */
+/* No request for so long: everybody has heard that this replica is not ready, nobody comes any
+ * more. */
+#define DRAIN_QUIET_NS (2 * NSEC_PER_SEC)
+#define DRAIN_ACCEPT_NS (5 * NSEC_PER_SEC) /* then no new connection is taken */
 
 struct app_metrics {
     struct metric *reviews, *seconds; /* from pool threads */
@@ -232,6 +234,7 @@ static int open_server(struct app *app, struct error *err)
         .limits = {.connections = (unsigned)o->max_connections,
                    .suspended = (unsigned)o->max_waiting,
                    .idle_ns = o->idle_timeout_ns,
+                   .handshake_ns = o->handshake_timeout_ns,
                    .request_ns = o->request_timeout_ns},
         .known = is_known,
         .handler = on_review,
@@ -265,7 +268,8 @@ static int set_rules(struct app *app, struct error *err)
 {
     const struct webhook_options *o = app->options;
     admission_init(&app->admission);
-    app->admission.max_values = (size_t)o->max_json_values;
+    app->admission.limits = (struct review_limits){.values = (size_t)o->max_json_values,
+                                                   .depth = (unsigned)o->max_json_depth};
     app->admission.rules =
         (struct admission_rules){.scheduler_name = o->scheduler_names.items[0],
                                  .max_queue_depth = o->max_queue_depth,

@@ -25,8 +25,9 @@ struct webhook_options {
     const char *webhook_failure_policy;
 
     int64_t tls_threads, max_body_bytes, max_bodies_bytes, max_header_bytes, max_json_values;
+    int64_t max_json_depth;
     int64_t max_connections, max_waiting;
-    int64_t idle_timeout_ns, request_timeout_ns, queue_wait_ns;
+    int64_t idle_timeout_ns, handshake_timeout_ns, request_timeout_ns, queue_wait_ns;
 };
 
 /* The one set of options, with defaults before parsing, and its flags. */

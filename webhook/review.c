@@ -5,7 +5,6 @@
 #include "base/base64.h"
 #include "json/writer.h"
 
-#define REVIEW_VERSION "admission.k8s.io/v1"
 #define PATCH_MAX ((size_t)12 << 20)
 
 static void read_resource(struct json_reader *reader, struct review *review)
@@ -60,9 +59,10 @@ static bool read_request(struct json_reader *reader, struct review *review)
     return true;
 }
 
-static int check_head(struct str api_version, struct str kind, bool has_request,
-                      const struct review *review, struct error *err)
+static int check_head(struct str kind, bool has_request, const struct review *review,
+                      struct error *err)
 {
+    const struct str api_version = review->api_version;
     if (api_version.n && !str_is(api_version, REVIEW_VERSION))
         return error_set(err, ERROR_INVALID,
                          "apiVersion: only " REVIEW_VERSION " is understood, not \"%.*s\"",
@@ -77,21 +77,23 @@ static int check_head(struct str api_version, struct str kind, bool has_request,
     return 0;
 }
 
-int review_read(struct str body, struct arena *arena, size_t max_values, struct review *ret_review,
-                struct error *err)
+int review_read(struct str body, struct arena *arena, const struct review_limits *limits,
+                struct review *ret_review, struct error *err)
 {
     struct review review = {0};
-    struct str key, api_version = STR_NULL, kind = STR_NULL;
+    struct str key, kind = STR_NULL;
     struct json_reader reader;
     bool has_request = false;
+    *ret_review = (struct review){0};
     if (str_empty(str_trim(body)))
         return error_set(err, ERROR_INVALID, "the body is empty; an AdmissionReview is expected");
     json_init(&reader, body, arena);
-    reader.max_values = max_values;
+    reader.max_values = limits->values;
+    reader.max_depth = (uint8_t)limits->depth;
     if (json_object(&reader)) {
         while (json_key(&reader, &key)) {
             if (str_is(key, "apiVersion"))
-                api_version = json_str(&reader);
+                review.api_version = json_str(&reader);
             else if (str_is(key, "kind"))
                 kind = json_str(&reader);
             else if (str_is(key, "request"))
@@ -102,8 +104,11 @@ int review_read(struct str body, struct arena *arena, size_t max_values, struct 
     }
     if (json_end(&reader, err) < 0)
         return -1;
-    if (check_head(api_version, kind, has_request, &review, err) < 0)
+    if (check_head(kind, has_request, &review, err) < 0) {
+        ret_review->uid = review.uid;
+        ret_review->api_version = review.api_version;
         return -1;
+    }
     *ret_review = review;
     return 0;
 }
@@ -147,14 +152,15 @@ static void write_warnings(struct json_writer *writer, const struct verdict *ver
     json_w_end_array(writer);
 }
 
-void review_write(struct buf *out, struct str uid, const struct verdict *verdict)
+void review_write(struct buf *out, const struct review *review, const struct verdict *verdict)
 {
     struct json_writer writer = json_writer(out);
     json_w_object(&writer);
     json_w_member_str(&writer, "kind", STR("AdmissionReview"));
-    json_w_member_str(&writer, "apiVersion", STR(REVIEW_VERSION));
+    json_w_member_str(&writer, "apiVersion",
+                      review->api_version.n ? review->api_version : STR(REVIEW_VERSION));
     json_w_member_object(&writer, "response");
-    json_w_member_str(&writer, "uid", uid);
+    json_w_member_str(&writer, "uid", review->uid);
     json_w_member_bool(&writer, "allowed", verdict->allowed);
     if (!verdict->allowed)
         write_status(&writer, verdict);

@@ -12,6 +12,7 @@ _Static_assert(LIMIT_JSON_DEPTH <= 64, "json_skip keeps one bit for each level i
 
 /* Errors that mean a limit of ours was passed: told from others by address. */
 static const char too_deep[] = "nested deeper than 64 levels";
+static const char too_deep_here[] = "nested deeper than allowed";
 static const char too_long[] = "a string is longer than 1048576 bytes";
 static const char too_many[] = "more values than allowed";
 
@@ -28,12 +29,21 @@ void json_fail(struct json_reader *reader, const char *error)
     fail_at(reader, error, reader->at);
 }
 
+static void fail_depth(struct json_reader *reader)
+{
+    json_fail(reader, reader->max_depth == LIMIT_JSON_DEPTH ? too_deep : too_deep_here);
+}
+
 void json_init(struct json_reader *reader, struct str text, struct arena *arena)
 {
     static const char nothing[1] = "";
     const char *start = text.p ? text.p : nothing;
-    *reader = (struct json_reader){
-        .start = start, .at = start, .end = start + text.n, .arena = arena, .max_values = SIZE_MAX};
+    *reader = (struct json_reader){.start = start,
+                                   .at = start,
+                                   .end = start + text.n,
+                                   .arena = arena,
+                                   .max_values = SIZE_MAX,
+                                   .max_depth = LIMIT_JSON_DEPTH};
 }
 
 /* Skips white space; the next byte, or NUL at the end of the text or after an error. */
@@ -189,8 +199,8 @@ static bool begin(struct json_reader *reader, enum json_type wanted, const char 
 
 static bool enter(struct json_reader *reader, bool object)
 {
-    if (reader->depth >= LIMIT_JSON_DEPTH) {
-        json_fail(reader, too_deep);
+    if (reader->depth >= reader->max_depth) {
+        fail_depth(reader);
         return false;
     }
     reader->fresh[reader->depth] = true;
@@ -400,8 +410,8 @@ static bool skip_open(struct json_reader *reader, struct nesting *nesting)
         skip_scalar(reader, c);
         return false;
     }
-    if (reader->depth + nesting->open >= LIMIT_JSON_DEPTH) {
-        json_fail(reader, too_deep);
+    if (reader->depth + nesting->open >= reader->max_depth) {
+        fail_depth(reader);
         return false;
     }
     if (!count_value(reader))
@@ -467,8 +477,8 @@ int json_end(struct json_reader *reader, struct error *err)
         json_fail(reader, "more text after the value");
     if (!reader->error)
         return 0;
-    bool limit =
-        reader->error == too_deep || reader->error == too_long || reader->error == too_many;
+    bool limit = reader->error == too_deep || reader->error == too_deep_here ||
+                 reader->error == too_long || reader->error == too_many;
     return error_set(err, limit ? ERROR_LIMIT : ERROR_INVALID, "invalid JSON at byte %zu: %s",
                      reader->error_offset, reader->error);
 }

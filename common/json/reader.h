@@ -44,6 +44,7 @@ struct json_reader {
     size_t error_offset;           /* byte offset of that error */
     size_t values;                 /* values read or skipped so far */
     size_t max_values;             /* more than this is an error; default SIZE_MAX */
+    uint8_t max_depth;             /* of open arrays and objects; LIMIT_JSON_DEPTH at most */
     uint8_t depth;                 /* open arrays and objects */
     bool fresh[LIMIT_JSON_DEPTH];  /* by depth: nothing read yet inside this container */
     bool object[LIMIT_JSON_DEPTH]; /* by depth: this container is an object */

@@ -15,6 +15,7 @@
 
 #define TICK_NS (250 * NSEC_PER_MSEC)
 #define IDLE_TICK_NS NSEC_PER_SEC
+#define HOARD_NS NSEC_PER_SEC /* a body that takes longer may be given up for others */
 
 int64_t conn_now(void)
 {
@@ -62,8 +63,8 @@ static void cut(struct conn_table *table, struct conn *conn)
 static void leave_suspended(struct conn_table *table, struct conn *conn, int64_t now)
 {
     table->suspended_count--;
-    conn->phase = CONN_READING;
-    conn->since_ns = conn->request_ns = now;
+    conn->phase = CONN_ANSWERING;
+    conn->since_ns = now;
     table->resume(conn->connection);
 }
 
@@ -87,6 +88,8 @@ static int64_t phase_end(const struct conn_table *table, const struct conn *conn
     case CONN_SUSPENDED:
         return conn->wait_until_ns;
     case CONN_HANDSHAKE:
+        return conn->since_ns + table->limits.handshake_ns;
+    case CONN_ANSWERING:
     case CONN_REPLYING:
     case CONN_PHASE_COUNT:
         break;
@@ -168,10 +171,17 @@ void conn_table_clear(struct conn_table *table)
 
 /* ---- connections --------------------------------------------------------------------------- */
 
+/* Whether its request is all here. */
+static bool is_complete(const struct conn *conn)
+{
+    return conn->phase == CONN_ANSWERING || conn->phase == CONN_SUSPENDED ||
+           conn->phase == CONN_REPLYING;
+}
+
 /* The lower, the sooner a connection is given up for another; -1: never. */
 static int worth(const struct conn *conn)
 {
-    if (conn->cut || conn->phase == CONN_SUSPENDED || conn->phase == CONN_REPLYING)
+    if (conn->cut || is_complete(conn))
         return -1;
     return conn->phase == CONN_WAITING && conn->served && !conn->request_ns ? 1 : 0;
 }
@@ -244,12 +254,43 @@ void conn_enter(struct conn_table *table, struct conn *conn, enum conn_phase pha
     if (phase == CONN_WAITING) {
         conn->served = conn->served || conn->phase == CONN_REPLYING;
         conn->request_ns = 0;
+        conn->held = 0;
         conn->received = bytes_received(conn->fd);
     } else if (phase == CONN_READING && !conn->request_ns) {
         conn->request_ns = now;
     }
     conn->phase = phase;
     conn->since_ns = now;
+    unlock(table);
+}
+
+void conn_hold(struct conn_table *table, struct conn *conn, size_t held)
+{
+    lock(table);
+    conn->held = held;
+    unlock(table);
+}
+
+void conn_table_cut_hoarder(struct conn_table *table)
+{
+    struct conn *victim = NULL;
+    double most = 0;
+    lock(table);
+    const int64_t now = conn_now();
+    list_each(link, &table->all)
+    {
+        struct conn *conn = conn_of(link);
+        const int64_t age_ns = now - conn->request_ns;
+        const double hoard = (double)conn->held * (double)age_ns;
+        if (conn->phase != CONN_READING || conn->cut || age_ns < HOARD_NS || hoard <= most)
+            continue;
+        victim = conn;
+        most = hoard;
+    }
+    if (victim) {
+        table->cuts++;
+        cut(table, victim);
+    }
     unlock(table);
 }
 
@@ -317,8 +358,7 @@ void conn_table_stop_waiting(struct conn_table *table)
 
 static bool in_request(const struct conn *conn)
 {
-    return conn->phase == CONN_READING || conn->phase == CONN_SUSPENDED ||
-           conn->phase == CONN_REPLYING || conn->request_ns;
+    return conn->phase == CONN_READING || is_complete(conn) || conn->request_ns;
 }
 
 unsigned conn_table_cut_idle(struct conn_table *table)

@@ -20,7 +20,8 @@ enum conn_phase {
     CONN_HANDSHAKE, /* accepted; the TLS handshake is not over */
     CONN_WAITING,   /* between requests; maybe a part of a header is here */
     CONN_READING,   /* the header is complete, the body is not */
-    CONN_SUSPENDED, /* the request is complete and waits for a change */
+    CONN_ANSWERING, /* the request is complete, the handler has it */
+    CONN_SUSPENDED, /* it waits for a change */
     CONN_REPLYING,  /* the answer is made, not all of it is sent */
     CONN_PHASE_COUNT
 };
@@ -37,13 +38,15 @@ struct conn {
     int64_t request_ns;    /* when the first byte of the request was noticed; 0: not yet */
     int64_t wait_until_ns; /* CONN_SUSPENDED: resumed by then */
     uint64_t received;     /* bytes of TCP when the phase CONN_WAITING began */
+    size_t held;           /* memory of the body that is being read, bytes */
 };
 
 struct conn_limits {
     unsigned connections; /* open at once */
     unsigned suspended;   /* suspended at once */
     int64_t idle_ns;      /* between requests */
-    int64_t request_ns;   /* handshake; request from its first byte to its last; sending a reply */
+    int64_t handshake_ns; /* from the connection to the end of the handshake */
+    int64_t request_ns;   /* request from its first byte to its last; sending a reply */
 };
 
 struct conn_table {
@@ -72,6 +75,13 @@ struct conn *conn_open(struct conn_table *table, void *connection, int fd);
 enum conn_phase conn_close(struct conn_table *table, struct conn *conn);
 /* Enters a phase (not CONN_SUSPENDED). From CONN_REPLYING to CONN_WAITING a request is complete. */
 void conn_enter(struct conn_table *table, struct conn *conn, enum conn_phase phase);
+/* The request under way holds so much memory now. */
+void conn_hold(struct conn_table *table, struct conn *conn, size_t held);
+/*
+ * Memory is short: cuts the connection whose body has held most of it for longest, if it is not yet
+ * complete after a second.
+ */
+void conn_table_cut_hoarder(struct conn_table *table);
 /* When the request under way began. */
 int64_t conn_request_ns(struct conn_table *table, const struct conn *conn);
 

@@ -1,15 +1,15 @@
 /*
  * The HTTPS server: see http_server.h.
  *
- * One struct exchange a request, made at its header and freed by libmicrohttpd's "completed" call;
- * the body's memory grows with what arrives, never ahead of it, and is charged to one counter for
- * all requests. libmicrohttpd's threads touch an exchange one at a time; connections and counters
- * are shared and locked or atomic.
+ * One struct exchange a request, made at its header and freed by libmicrohttpd's "completed" call.
+ * libmicrohttpd's threads touch an exchange one at a time; connections and counters are shared and
+ * locked or atomic.
  */
 #include "webhook/http/http_server.h"
 #include "base/ensure.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "webhook/http/http_body.h"
 #include "webhook/http/http_listen.h"
 #include <gnutls/abstract.h>
 #include <microhttpd.h>
@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #define REPLY_MAX ((size_t)16 << 20)
-#define BODY_FIRST ((size_t)16 << 10) /* first allocation of a body */
 #define CONTENT_TYPE_JSON "application/json"
 /* What is kept of the client's timeout for the way back. */
 #define ANSWER_MARGIN_NS (200 * NSEC_PER_MSEC)
@@ -31,16 +30,14 @@ struct http_server {
     pthread_mutex_t lock;                /* guards credentials */
     struct tls_credentials *credentials; /* owned reference */
     atomic_bool draining, quiesced;
-    atomic_size_t bodies;
+    struct body_budget bodies;
     atomic_uint_fast64_t requests, refused, handshakes_failed;
     atomic_int_fast64_t last_request_ns;
 };
 
 struct exchange {
     struct conn *conn;
-    char *body;       /* owned; `used` bytes and a NUL */
-    size_t used, cap; /* cap: bytes charged */
-    size_t expected;  /* Content-Length */
+    struct body body;
     int64_t began_ns; /* its first byte */
     int64_t timeout_ns;
     int refusal; /* HTTP status for the end of the body; 0: none */
@@ -176,7 +173,7 @@ static enum MHD_Result on_header(struct http_server *server, struct MHD_Connecti
         return refuse(server, connection, conn, status);
     struct exchange *exchange = xnew(struct exchange);
     exchange->conn = conn;
-    exchange->expected = length;
+    exchange->body.expected = length;
     exchange->began_ns = conn_request_ns(&server->table, conn);
     exchange->timeout_ns = client_timeout(connection);
     *slot = exchange;
@@ -185,50 +182,22 @@ static enum MHD_Result on_header(struct http_server *server, struct MHD_Connecti
 
 /* ---- the body ------------------------------------------------------------------------------ */
 
-static void drop_body(struct http_server *server, struct exchange *exchange)
-{
-    atomic_fetch_sub(&server->bodies, exchange->cap);
-    free(exchange->body);
-    exchange->body = NULL;
-    exchange->used = exchange->cap = 0;
-}
-
-/* Room for `size` bytes in all, charged to the budget. False when the budget is used up. */
-static bool reserve_body(struct http_server *server, struct exchange *exchange, size_t size)
-{
-    if (size <= exchange->cap)
-        return true;
-    size_t cap = exchange->cap ? exchange->cap : BODY_FIRST;
-    while (cap < size)
-        cap *= 2;
-    if (cap > exchange->expected)
-        cap = exchange->expected;
-    const size_t more = cap - exchange->cap;
-    if (atomic_fetch_add(&server->bodies, more) + more > server->config.bodies_total) {
-        atomic_fetch_sub(&server->bodies, more);
-        return false;
-    }
-    exchange->body = xreallocarray(exchange->body, cap + 1, 1);
-    exchange->cap = cap;
-    return true;
-}
-
 static void add_to_body(struct http_server *server, struct exchange *exchange, const char *data,
                         size_t size)
 {
     if (exchange->refusal)
         return;
-    if (size > exchange->expected - exchange->used) {
+    const size_t before = exchange->body.cap;
+    const enum body_result result = body_add(&exchange->body, &server->bodies, data, size);
+    if (result == BODY_TOO_LONG)
         exchange->refusal = MHD_HTTP_BAD_REQUEST;
-    } else if (!reserve_body(server, exchange, exchange->used + size)) {
+    else if (result == BODY_NO_ROOM)
         exchange->refusal = MHD_HTTP_TOO_MANY_REQUESTS;
-    } else {
-        memcpy(exchange->body + exchange->used, data, size);
-        exchange->used += size;
-        exchange->body[exchange->used] = '\0';
-        return;
-    }
-    drop_body(server, exchange);
+    if (exchange->body.cap != before)
+        conn_hold(&server->table, exchange->conn, exchange->body.cap);
+    if (result == BODY_NO_ROOM ||
+        (exchange->body.cap > before && body_budget_short(&server->bodies)))
+        conn_table_cut_hoarder(&server->table);
 }
 
 /* ---- the handler --------------------------------------------------------------------------- */
@@ -266,8 +235,7 @@ static struct http_request request_of(struct http_server *server, const struct e
         exchange->timeout_ns ? exchange->timeout_ns : server->config.limits.request_ns;
     int64_t margin_ns = timeout_ns / 4 < ANSWER_MARGIN_NS ? timeout_ns / 4 : ANSWER_MARGIN_NS;
     return (struct http_request){.path = str_of(path),
-                                 .body =
-                                     str_make(exchange->body ? exchange->body : "", exchange->used),
+                                 .body = body_str(&exchange->body),
                                  .began_ns = began_ns,
                                  .until_ns = began_ns + timeout_ns - margin_ns};
 }
@@ -277,6 +245,7 @@ static enum MHD_Result answer(struct http_server *server, struct MHD_Connection 
 {
     if (exchange->refusal)
         return refuse(server, connection, exchange->conn, exchange->refusal);
+    conn_enter(&server->table, exchange->conn, CONN_ANSWERING);
     struct http_request request = request_of(server, exchange, path);
     struct http_reply reply = {.status = MHD_HTTP_OK, .body = BUF_INIT(REPLY_MAX)};
     bool again;
@@ -294,7 +263,7 @@ static enum MHD_Result answer(struct http_server *server, struct MHD_Connection 
             again = true;
         }
     } while (again);
-    drop_body(server, exchange);
+    body_drop(&exchange->body, &server->bodies);
     atomic_fetch_add(&server->requests, 1);
     atomic_store(&server->last_request_ns, conn_now());
     return send_reply(server, connection, exchange->conn, &reply);
@@ -334,7 +303,7 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **sl
     struct exchange *exchange = *slot;
     if (!exchange)
         return;
-    drop_body(server, exchange);
+    body_drop(&exchange->body, &server->bodies);
     free(exchange);
     *slot = NULL;
 }
@@ -458,6 +427,7 @@ int http_server_new(const struct http_config *config, struct http_server **ret_s
         return -1;
     struct http_server *server = xnew(struct http_server);
     server->config = *config;
+    server->bodies.total = config->bodies_total;
     server->fd = fd;
     server->port = port;
     ENSURE(pthread_mutex_init(&server->lock, NULL) == 0);
@@ -538,7 +508,7 @@ void http_server_free(struct http_server *server)
 struct http_stats http_server_stats(struct http_server *server)
 {
     return (struct http_stats){.connections = conn_table_stats(&server->table),
-                               .bodies = atomic_load(&server->bodies),
+                               .bodies = atomic_load(&server->bodies.used),
                                .requests = atomic_load(&server->requests),
                                .last_request_ns = atomic_load(&server->last_request_ns),
                                .refused = atomic_load(&server->refused),

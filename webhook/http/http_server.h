@@ -44,7 +44,7 @@ struct http_config {
     unsigned port;       /* 0 picks a free one */
     unsigned threads;    /* of the pool */
     size_t body_max;     /* of one request, bytes */
-    size_t bodies_total; /* of all requests being read, bytes */
+    size_t bodies_total; /* of all requests under way, bytes; the last eighth only for small ones */
     size_t header_max;   /* memory of one connection for its header, bytes */
     int64_t wait_ns;     /* how long a request may wait for a change */
     struct conn_limits limits;

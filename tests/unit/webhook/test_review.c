@@ -128,17 +128,51 @@ static void test_depth(void **state)
     buf_clear(&asked.body);
 }
 
+static void test_depth_of_a_flag(void **state)
+{
+    struct admission *admission = *state;
+    admission->limits.depth = 10;
+    struct asked asked = ask_depth(admission, 10);
+    assert_int_equal(asked.status, 200);
+    buf_clear(&asked.body);
+    asked = ask_depth(admission, 11);
+    assert_int_equal(asked.status, 413);
+    assert_true(str_find(buf_str(&asked.body), STR("nested deeper than allowed")) > 0);
+    buf_clear(&asked.body);
+}
+
+/* A review of another version, or without what it needs, is answered under its uid. */
+static void test_not_v1(void **state)
+{
+    struct asked asked = ask(*state, "/jobs/validate",
+                             STR("{\"apiVersion\":\"admission.k8s.io/v1beta1\",\"kind\":"
+                                 "\"AdmissionReview\",\"request\":{\"uid\":\"u-1\"}}"));
+    assert_int_equal(asked.status, 200);
+    assert_false(asked.allowed);
+    assert_str(buf_str(&asked.body),
+               "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1beta1\","
+               "\"response\":{\"uid\":\"u-1\",\"allowed\":false,\"status\":{\"metadata\":{},"
+               "\"status\":\"Failure\",\"message\":\"apiVersion: only admission.k8s.io/v1 is "
+               "understood, not \\\"admission.k8s.io/v1beta1\\\"\",\"reason\":\"BadRequest\","
+               "\"code\":400}}}");
+    buf_clear(&asked.body);
+    asked = ask(*state, "/jobs/validate", STR("{\"kind\":\"Pod\",\"request\":{\"uid\":\"u-2\"}}"));
+    assert_int_equal(asked.status, 200);
+    assert_true(str_find(buf_str(&asked.body), STR("\"uid\":\"u-2\",\"allowed\":false")) > 0);
+    buf_clear(&asked.body);
+}
+
 static void test_number_of_values(void **state)
 {
     struct admission *admission = *state;
     struct str review = STR(HEAD "{\"a\":[1,2,3]}" TAIL);
     /* Outer object, apiVersion, kind, request, uid, operation, resource and its 3, object, a and
      * its 3. */
-    admission->max_values = 15;
+    admission->limits.values = 15;
     struct asked asked = ask(admission, "/jobs/mutate", review);
     assert_int_equal(asked.status, 200);
     buf_clear(&asked.body);
-    admission->max_values = 14;
+    admission->limits.values = 14;
     asked = ask(admission, "/jobs/mutate", review);
     assert_int_equal(asked.status, 413);
     buf_clear(&asked.body);
@@ -184,9 +218,9 @@ static void test_large_reviews(void **state)
 {
     struct buf text = BUF_INIT(BODY_MAX);
     buf_add_cstr(&text, HEAD "{\"spec\":{\"tasks\":[");
-    for (int i = 0; i < 60000; i++)
+    for (int i = 0; i < 40000; i++)
         buf_printf(&text, "%s{\"name\":\"t%d\",\"replicas\":1,\"dependsOn\":{\"name\":[\"t%d\"]}}",
-                   i ? "," : "", i, (i + 1) % 60000);
+                   i ? "," : "", i, (i + 1) % 40000);
     buf_add_cstr(&text, "]}}" TAIL);
     assert_false(text.overflow);
     struct asked asked = ask(*state, "/jobs/validate", buf_str(&text));
@@ -202,9 +236,10 @@ static void test_large_reviews(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_malformed),        TEST(test_truncated),     TEST(test_depth),
-        TEST(test_number_of_values), TEST(test_unknown_path),  TEST(test_late),
-        TEST(test_enabled),          TEST(test_large_reviews),
+        TEST(test_malformed),        TEST(test_truncated),       TEST(test_depth),
+        TEST(test_number_of_values), TEST(test_unknown_path),    TEST(test_late),
+        TEST(test_enabled),          TEST(test_depth_of_a_flag), TEST(test_not_v1),
+        TEST(test_large_reviews),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
