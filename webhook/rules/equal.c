@@ -6,60 +6,111 @@
  */
 #include "webhook/rules/equal.h"
 #include "base/quantity.h"
+#include "webhook/rules/equal_defaults.h"
 #include "json/reader.h"
 #include <math.h>
 
 #define EXACT_MAX 9007199254740992.0 /* 2^53 */
+#define SHOWN_MAX 64                 /* bytes of a value in a difference */
 
 struct step {
     const struct step *up; /* NULL at the root */
     const char *key;       /* NULL for an item of a list */
     size_t index;
+    const cJSON *value; /* that is here on one of the sides, or NULL */
 };
 
 struct comparison {
-    const struct equal_sources *sources;
     const char *root;
     struct buf *difference;
 };
 
-static bool one_of(const char *const *list, size_t n, const char *text)
+/* ---- numbers that a double cannot hold ----------------------------------------------------- */
+
+static bool is_large(const cJSON *item)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(list[i], text) == 0)
+    return cJSON_IsNumber(item) && fabs(item->valuedouble) >= EXACT_MAX;
+}
+
+static bool has_large_numbers(const cJSON *tree)
+{
+    const cJSON *item;
+    if (is_large(tree))
+        return true;
+    cJSON_ArrayForEach(item, tree)
+    {
+        if (has_large_numbers(item))
             return true;
     }
     return false;
 }
 
-#define ONE_OF(list, text) one_of(list, ARRAY_SIZE(list), text)
-
-/* Fields whose zero value is left out when a Go program writes the object again. */
-static bool zero_means_absent(const cJSON *item)
+/* Takes the next number out of a JSON text: outside strings only numbers have digits. */
+static struct str next_number(struct str *text)
 {
-    static const char *const numbers[] = {
-        "replicas",       "minAvailable",       "maxRetry",         "minPartitions",
-        "hostPort",       "periodSeconds",      "successThreshold", "failureThreshold",
-        "timeoutSeconds", "initialDelaySeconds"};
-    static const char *const flags[] = {"hostNetwork", "hostPID",   "hostIPC", "readOnly",
-                                        "stdin",       "stdinOnce", "tty"};
-    static const char *const structs[] = {
-        "metadata", "resources",    "template",         "spec",        "requests",
-        "limits",   "labels",       "annotations",      "matchLabels", "overhead",
-        "plugins",  "nodeSelector", "volumeAttributes", "options"};
-    const char *key = item->string ? item->string : "";
-    if (cJSON_IsArray(item))
-        return !item->child;
-    if (cJSON_IsObject(item))
-        return !item->child && ONE_OF(structs, key);
-    if (cJSON_IsString(item))
-        return item->valuestring[0] == '\0' && strcmp(key, "storageClassName") != 0;
-    if (cJSON_IsNumber(item))
-        return item->valuedouble == 0 && ONE_OF(numbers, key);
-    return cJSON_IsFalse(item) && ONE_OF(flags, key);
+    const char *p = text->p, *end = text->p + text->n;
+    bool quoted = false;
+    for (; p < end && (quoted || (*p != '-' && (*p < '0' || *p > '9'))); p++) {
+        if (quoted && *p == '\\')
+            p++;
+        else if (*p == '"')
+            quoted = !quoted;
+    }
+    const char *start = p < end ? p : end;
+    for (p = start; p < end && *p && strchr("+-.eE0123456789", *p);)
+        p++;
+    *text = str_make(p, (size_t)(end - p));
+    return str_make(start, (size_t)(p - start));
 }
 
-static bool differs(const struct comparison *comparison, const struct step *step)
+/* Numbers come in the same order in the tree and in the text. */
+static void keep_digits(cJSON *tree, struct str *text)
+{
+    cJSON *item;
+    if (cJSON_IsNumber(tree)) {
+        const struct str digits = next_number(text);
+        if (!is_large(tree) || tree->valuestring)
+            return;
+        tree->valuestring = cJSON_malloc(digits.n + 1); /* goes with the tree */
+        memcpy(tree->valuestring, digits.p, digits.n);
+        tree->valuestring[digits.n] = '\0';
+    }
+    cJSON_ArrayForEach(item, tree)
+    {
+        keep_digits(item, text);
+    }
+}
+
+void tree_keep_digits(cJSON *tree, struct str text)
+{
+    if (has_large_numbers(tree))
+        keep_digits(tree, &text);
+}
+
+static bool equal_numbers(const cJSON *a, const cJSON *b)
+{
+    if (a->valuedouble != b->valuedouble)
+        return false;
+    return !a->valuestring || !b->valuestring || strcmp(a->valuestring, b->valuestring) == 0;
+}
+
+/* ---- telling the difference ---------------------------------------------------------------- */
+
+static void write_value(struct buf *out, const cJSON *value)
+{
+    const bool exact = cJSON_IsNumber(value) && value->valuestring;
+    char *text = value && !exact ? cJSON_PrintUnformatted(value) : NULL;
+    const struct str shown = exact  ? str_of(value->valuestring)
+                             : text ? str_of(text)
+                                    : STR("absent");
+    buf_add_str(out, str_cut(shown, SHOWN_MAX));
+    if (shown.n > SHOWN_MAX)
+        buf_add_cstr(out, "...");
+    cJSON_free(text);
+}
+
+static bool differs(const struct comparison *comparison, const struct step *step, const cJSON *a,
+                    const cJSON *b)
 {
     const struct step *chain[LIMIT_JSON_DEPTH + 2];
     size_t n = 0;
@@ -73,18 +124,36 @@ static bool differs(const struct comparison *comparison, const struct step *step
         else
             buf_printf(comparison->difference, "[%zu]", next->index);
     }
+    buf_add_cstr(comparison->difference, " is different (was ");
+    write_value(comparison->difference, b);
+    buf_add_cstr(comparison->difference, ", now ");
+    write_value(comparison->difference, a);
+    buf_add_char(comparison->difference, ')');
     return false;
 }
 
 /* ---- scalars ------------------------------------------------------------------------------- */
 
+/* The name of the member that holds the value at `step`, or the list of such values. */
+static const char *holder(const struct step *step)
+{
+    while (step && !step->key)
+        step = step->up;
+    return step ? step->key : "";
+}
+
 static bool is_quantity(const struct step *step)
 {
     static const char *const lists[] = {"requests", "limits", "overhead"};
-    static const char *const single[] = {"sizeLimit", "divisor"};
     if (!step->key)
         return false;
-    return ONE_OF(single, step->key) || (step->up && step->up->key && ONE_OF(lists, step->up->key));
+    const char *in = holder(step->up);
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        if (strcmp(in, lists[i]) == 0)
+            return true;
+    }
+    return (strcmp(step->key, "sizeLimit") == 0 && strcmp(in, "emptyDir") == 0) ||
+           (strcmp(step->key, "divisor") == 0 && strcmp(in, "resourceFieldRef") == 0);
 }
 
 static bool equal_quantities(const cJSON *a, const cJSON *b)
@@ -97,54 +166,13 @@ static bool equal_quantities(const cJSON *a, const cJSON *b)
            quantity_cmp(left, right) == 0;
 }
 
-/* The text of the value at the end of the chain of steps, in a document. */
-static struct str text_at(struct str document, const struct step *step, struct json_reader *reader,
-                          struct arena *arena)
-{
-    if (!step->up) {
-        json_init(reader, document, arena);
-        return json_raw(reader);
-    }
-    struct str container = text_at(document, step->up, reader, arena), found = STR_NULL, key;
-    size_t index = 0;
-    json_init(reader, container, arena);
-    if (step->key && json_peek(reader) == JSON_OBJECT && json_object(reader)) {
-        while (json_key(reader, &key)) {
-            struct str value = json_raw(reader);
-            if (str_is(key, step->key))
-                found = value;
-        }
-    } else if (!step->key && json_peek(reader) == JSON_ARRAY && json_array(reader)) {
-        while (json_item(reader)) {
-            struct str value = json_raw(reader);
-            if (index++ == step->index)
-                found = value;
-        }
-    }
-    return found;
-}
-
-static bool equal_numbers(const struct comparison *comparison, const cJSON *a, const cJSON *b,
-                          const struct step *step)
-{
-    if (a->valuedouble != b->valuedouble)
-        return false;
-    if (fabs(a->valuedouble) < EXACT_MAX)
-        return true;
-    struct arena arena cleanup_arena = ARENA_INIT;
-    struct json_reader reader;
-    struct str left = text_at(comparison->sources->a, step, &reader, &arena);
-    return str_eq(left, text_at(comparison->sources->b, step, &reader, &arena));
-}
-
-static bool equal_scalars(const struct comparison *comparison, const cJSON *a, const cJSON *b,
-                          const struct step *step)
+static bool equal_scalars(const cJSON *a, const cJSON *b, const struct step *step)
 {
     if (cJSON_IsString(a) && cJSON_IsString(b) && strcmp(a->valuestring, b->valuestring) == 0)
         return true;
     if (cJSON_IsBool(a) && cJSON_IsBool(b))
         return cJSON_IsTrue(a) == cJSON_IsTrue(b);
-    if (cJSON_IsNumber(a) && cJSON_IsNumber(b) && equal_numbers(comparison, a, b, step))
+    if (cJSON_IsNumber(a) && cJSON_IsNumber(b) && equal_numbers(a, b))
         return true;
     return is_quantity(step) && equal_quantities(a, b);
 }
@@ -188,28 +216,33 @@ static void sort_members(cJSON *object)
     free(items);
 }
 
-/* A member that only one side has. */
-static bool equal_to_none(const struct comparison *comparison, const cJSON *item,
-                          const struct step *up)
+static bool on_node_network(const struct step *step)
 {
-    /* Of plugins the keys count, whatever their arguments. */
-    const bool named = up->key && strcmp(up->key, "plugins") == 0;
-    const struct step step = {up, item->string, 0};
-    if (cJSON_IsNull(item) || (!named && zero_means_absent(item)))
-        return true;
-    return differs(comparison, &step);
+    for (; step; step = step->up) {
+        if (step->key && strcmp(step->key, "spec") == 0)
+            return tree_bool(step->value, "hostNetwork");
+    }
+    return false;
 }
 
-/* Members with the same key; null is like none. */
-static bool equal_twins(const struct comparison *comparison, cJSON *a, cJSON *b,
+/* A member of `a`, or of `b`, that the other one has not; the other of the two is NULL. */
+static bool equal_to_none(const struct comparison *comparison, const cJSON *a, const cJSON *b,
+                          const cJSON *other, const struct step *up)
+{
+    const struct lone_member member = {.in = holder(up),
+                                       .item = a ? a : b,
+                                       .other = other,
+                                       .on_node_network = on_node_network(up)};
+    const struct step step = {.up = up, .key = member.item->string};
+    return equal_by_default(&member) || differs(comparison, &step, a, b);
+}
+
+/* `left` of `a` and `right` of `b` have the same key; null is like none. */
+static bool equal_twins(const struct comparison *comparison, cJSON *left, cJSON *right,
                         const struct step *up)
 {
-    const struct step step = {up, a->string, 0};
-    if (cJSON_IsNull(b))
-        return equal_to_none(comparison, a, up);
-    if (cJSON_IsNull(a))
-        return equal_to_none(comparison, b, up);
-    return equal_items(comparison, a, b, &step);
+    const struct step step = {.up = up, .key = left->string, .value = left};
+    return equal_items(comparison, left, right, &step);
 }
 
 static bool equal_members(const struct comparison *comparison, cJSON *a, cJSON *b,
@@ -220,9 +253,13 @@ static bool equal_members(const struct comparison *comparison, cJSON *a, cJSON *
     cJSON *left = a->child, *right = b->child;
     while (left || right) {
         int order = !left ? 1 : !right ? -1 : strcmp(left->string, right->string);
-        bool equal = order < 0   ? equal_to_none(comparison, left, up)
-                     : order > 0 ? equal_to_none(comparison, right, up)
-                                 : equal_twins(comparison, left, right, up);
+        bool equal;
+        if (order < 0 || (order == 0 && cJSON_IsNull(right)))
+            equal = equal_to_none(comparison, left, NULL, b, up);
+        else if (order > 0 || cJSON_IsNull(left))
+            equal = equal_to_none(comparison, NULL, right, a, up);
+        else
+            equal = equal_twins(comparison, left, right, up);
         if (!equal)
             return false;
         left = order <= 0 ? left->next : left;
@@ -235,12 +272,13 @@ static bool equal_lists(const struct comparison *comparison, const cJSON *a, con
                         const struct step *up)
 {
     cJSON *left = a->child, *right = b->child;
-    struct step step = {up, NULL, 0};
+    struct step step = {.up = up};
     for (; left && right; left = left->next, right = right->next, step.index++) {
+        step.value = left;
         if (!equal_items(comparison, left, right, &step))
             return false;
     }
-    return left || right ? differs(comparison, &step) : true;
+    return left || right ? differs(comparison, &step, left, right) : true;
 }
 
 static bool equal_items(const struct comparison *comparison, cJSON *a, cJSON *b,
@@ -252,13 +290,12 @@ static bool equal_items(const struct comparison *comparison, cJSON *a, cJSON *b,
         return equal_lists(comparison, a, b, step);
     if (cJSON_IsNull(a) && cJSON_IsNull(b))
         return true;
-    return equal_scalars(comparison, a, b, step) ? true : differs(comparison, step);
+    return equal_scalars(a, b, step) ? true : differs(comparison, step, a, b);
 }
 
-bool trees_equal(cJSON *a, cJSON *b, const struct equal_sources *sources, const char *root,
-                 struct buf *difference)
+bool trees_equal(cJSON *a, cJSON *b, const char *root, struct buf *difference)
 {
-    const struct comparison comparison = {sources, root, difference};
-    const struct step top = {0};
+    const struct comparison comparison = {root, difference};
+    const struct step top = {.value = a};
     return equal_items(&comparison, a, b, &top);
 }
