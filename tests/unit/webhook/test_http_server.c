@@ -87,6 +87,7 @@ static int setup(void **state)
         .limits = {.connections = 64,
                    .suspended = 2,
                    .idle_ns = 60 * NSEC_PER_SEC,
+                   .handshake_ns = 5 * NSEC_PER_SEC,
                    .request_ns = 5 * NSEC_PER_SEC},
     };
     *state = fixture;
@@ -160,18 +161,28 @@ static void test_accepts_parameters_of_the_type(void **state)
                      200);
 }
 
+/* The status of a request whose header has `size` bytes. */
+static int status_of_header(const struct fixture *fixture, size_t size)
+{
+    struct buf request = BUF_INIT(65536);
+    buf_add_cstr(&request, "POST /echo HTTP/1.1\r\n" JSON "Content-Length: 1\r\nX: ");
+    while (request.n < size - 4)
+        buf_add_char(&request, 'x');
+    buf_add_cstr(&request, "\r\n\r\nx");
+    int status = status_of(fixture, request.p);
+    buf_clear(&request);
+    return status;
+}
+
+/* The limit is memory of libmicrohttpd, which needs some of it for other things than the text. */
 static void test_header_too_large(void **state)
 {
     struct fixture *fixture = *state;
-    struct buf request = BUF_INIT(65536);
     start(fixture);
-    buf_add_cstr(&request, "POST /echo HTTP/1.1\r\nX: ");
-    for (int i = 0; i < 20000; i++)
-        buf_add_char(&request, 'x');
-    buf_add_cstr(&request, "\r\n\r\n");
-    int status = status_of(fixture, request.p);
+    assert_int_equal(status_of_header(fixture, 8192 - 2048), 200);
+    const int status = status_of_header(fixture, 8192 + 1);
     assert_true(status == 431 || status == 0);
-    buf_clear(&request);
+    assert_int_equal(atomic_load(&fixture->calls), 1);
 }
 
 /* ---- bodies -------------------------------------------------------------------------------- */
@@ -192,11 +203,11 @@ static void test_body_limit(void **state)
     buf_clear(&answer);
 }
 
-/* The first part of a request with a body of 700 bytes. */
-static void send_part(struct client *client, size_t size)
+/* A request with a body of `length` bytes, of which `size` are sent. */
+static void send_part(struct client *client, const char *path, size_t length, size_t size)
 {
-    struct buf part = BUF_INIT(4096);
-    buf_add_cstr(&part, "POST /echo HTTP/1.1\r\n" JSON "Content-Length: 700\r\n\r\n");
+    struct buf part = BUF_INIT((size_t)1 << 20);
+    buf_printf(&part, "POST %s HTTP/1.1\r\n" JSON "Content-Length: %zu\r\n\r\n", path, length);
     for (size_t i = 0; i < size; i++)
         buf_add_char(&part, 'a');
     assert_true(client_send(client, buf_str(&part)));
@@ -210,6 +221,16 @@ static void wait_for_bodies(const struct fixture *fixture, size_t size)
     assert_int_equal(http_server_stats(fixture->server).bodies, size);
 }
 
+static void wait_for_suspended(const struct fixture *fixture, unsigned count)
+{
+    for (int i = 0; i < 500; i++) {
+        if (http_server_stats(fixture->server).connections.suspended == count)
+            return;
+        (void)usleep(5000);
+    }
+    fail();
+}
+
 static void test_budget_of_all_bodies(void **state)
 {
     struct fixture *fixture = *state;
@@ -219,7 +240,7 @@ static void test_budget_of_all_bodies(void **state)
     start(fixture);
     open_client(&first, fixture);
     open_client(&second, fixture);
-    send_part(&first, 600);
+    send_part(&first, "/echo", 700, 600);
     wait_for_bodies(fixture, 700);
     assert_int_equal(client_post(&second, "/echo", 700, &answer), 200); /* at the budget */
     assert_int_equal(client_post(&second, "/echo", 701, &answer), 429); /* one past */
@@ -230,6 +251,64 @@ static void test_budget_of_all_bodies(void **state)
     open_client(&second, fixture);
     assert_int_equal(client_post(&second, "/echo", 701, &answer), 200);
     client_close(&second);
+    buf_clear(&answer);
+}
+
+/* Seven eighths are for all, the rest for bodies of up to 64 KiB. */
+static void test_small_bodies_have_room_of_their_own(void **state)
+{
+    struct fixture *fixture = *state;
+    struct client first, second;
+    struct buf answer = BUF_INIT(65536);
+    const size_t part = 100000;
+    fixture->config.body_max = 10 * part;
+    fixture->config.bodies_total = 16 * part;
+    start(fixture);
+    open_client(&first, fixture);
+    open_client(&second, fixture);
+    send_part(&first, "/echo", 8 * part, 8 * part - 1);
+    wait_for_bodies(fixture, 8 * part);
+    assert_int_equal(client_post(&second, "/echo", 6 * part, &answer), 200);
+    assert_int_equal(client_post(&second, "/echo", 6 * part + 1, &answer), 429);
+    client_close(&second);
+    open_client(&second, fixture);
+    send_part(&second, "/echo", 6 * part, 6 * part - 1);
+    wait_for_bodies(fixture, 14 * part);
+    struct client third;
+    open_client(&third, fixture);
+    assert_int_equal(client_post(&third, "/echo", 65537, &answer), 429);
+    assert_int_equal(client_post(&third, "/echo", 65536, &answer), 200);
+    client_close(&first);
+    client_close(&second);
+    client_close(&third);
+    buf_clear(&answer);
+}
+
+/* When memory is short, a large body that has not come to its end after a second is given up. */
+static void test_a_slow_large_body_makes_room(void **state)
+{
+    struct fixture *fixture = *state;
+    struct client slow, small, honest;
+    struct buf answer = BUF_INIT(65536);
+    fixture->config.bodies_total = 1600;
+    fixture->config.body_max = 1500;
+    start(fixture);
+    open_client(&slow, fixture);
+    open_client(&small, fixture);
+    open_client(&honest, fixture);
+    send_part(&slow, "/echo", 1300, 600);
+    send_part(&small, "/echo", 100, 50);
+    wait_for_bodies(fixture, 1400);
+    assert_int_equal(client_post(&honest, "/echo", 201, &answer), 429); /* nobody is slow yet */
+    assert_int_equal(http_server_stats(fixture->server).connections.cuts, 0);
+    (void)usleep(1100000);
+    assert_int_equal(client_post(&honest, "/echo", 200, &answer), 200);
+    assert_int_equal(client_receive(&slow, &answer), 0);
+    wait_for_bodies(fixture, 100);
+    assert_int_equal(client_post(&honest, "/echo", 1500, &answer), 200);
+    client_close(&slow);
+    client_close(&small);
+    client_close(&honest);
     buf_clear(&answer);
 }
 
@@ -254,6 +333,43 @@ static void test_makes_room_near_the_limit(void **state)
     buf_clear(&answer);
 }
 
+/* With four connections allowed, four that complete their requests can stay. */
+static void test_connections_up_to_the_limit(void **state)
+{
+    struct fixture *fixture = *state;
+    struct client clients[3], waiting, more;
+    struct buf answer = BUF_INIT(65536);
+    fixture->config.limits.connections = 4;
+    fixture->config.limits.suspended = 4;
+    fixture->config.wait_ns = 4 * NSEC_PER_SEC;
+    start(fixture);
+    atomic_store(&fixture->waiting, 1);
+    for (size_t i = 0; i < 3; i++) {
+        open_client(&clients[i], fixture);
+        send_part(&clients[i], "/wait", 3, 3);
+        wait_for_suspended(fixture, (unsigned)i + 1);
+    }
+    open_client(&waiting, fixture);
+    send_part(&waiting, "/wait", 3, 3);
+    wait_for_suspended(fixture, 4);
+    assert_int_equal(http_server_stats(fixture->server).connections.cuts, 0);
+    /* All are complete: none can be given up for a fifth. */
+    assert_false(client_open(&more, fixture->port));
+    assert_int_equal(http_server_stats(fixture->server).connections.rejected, 1);
+    client_close(&more);
+    atomic_store(&fixture->waiting, 0);
+    http_server_wake(fixture->server);
+    assert_true(client_answer(&waiting, &answer));
+    assert_int_equal(answer_status(&answer), 200);
+    for (size_t i = 0; i < 3; i++) {
+        buf_reset(&answer);
+        assert_true(client_answer(&clients[i], &answer));
+        client_close(&clients[i]);
+    }
+    client_close(&waiting);
+    buf_clear(&answer);
+}
+
 /* Milliseconds until the server ends a connection on which nothing is received. */
 static int64_t time_to_end(struct client *client)
 {
@@ -268,7 +384,7 @@ static void test_slow_handshake_ends(void **state)
 {
     struct fixture *fixture = *state;
     char byte = 0x16;
-    fixture->config.limits.request_ns = NSEC_PER_SEC;
+    fixture->config.limits.handshake_ns = NSEC_PER_SEC;
     start(fixture);
     int fd = client_socket(fixture->port);
     int64_t begin = conn_now();
@@ -303,7 +419,7 @@ static void test_slow_body_ends(void **state)
     fixture->config.limits.request_ns = NSEC_PER_SEC;
     start(fixture);
     open_client(&client, fixture);
-    send_part(&client, 10);
+    send_part(&client, "/echo", 700, 10);
     assert_in_range(time_to_end(&client), 500, 3000);
     client_close(&client);
 }
@@ -354,16 +470,6 @@ static void test_half_a_handshake_costs_nothing(void **state)
 }
 
 /* ---- waiting ------------------------------------------------------------------------------- */
-
-static void wait_for_suspended(const struct fixture *fixture, unsigned count)
-{
-    for (int i = 0; i < 500; i++) {
-        if (http_server_stats(fixture->server).connections.suspended == count)
-            return;
-        (void)usleep(5000);
-    }
-    fail();
-}
 
 static void send_wait(struct client *client)
 {
@@ -496,7 +602,7 @@ static void test_drain_and_quiesce(void **state)
     open_client(&busy, fixture);
     assert_int_equal(client_post(&idle, "/echo", 1, &answer), 200);
     assert_true(str_find(buf_str(&answer), STR("Connection: close")) < 0);
-    send_part(&busy, 600);
+    send_part(&busy, "/echo", 700, 600);
     wait_for_bodies(fixture, 700);
     assert_int_equal(http_server_quiesce(fixture->server), 1); /* the one under way */
     assert_int_equal(client_receive(&idle, &answer), 0);
@@ -548,6 +654,9 @@ int main(void)
         TEST(test_header_too_large),
         TEST(test_body_limit),
         TEST(test_budget_of_all_bodies),
+        TEST(test_small_bodies_have_room_of_their_own),
+        TEST(test_a_slow_large_body_makes_room),
+        TEST(test_connections_up_to_the_limit),
         TEST(test_makes_room_near_the_limit),
         TEST(test_slow_handshake_ends),
         TEST(test_slow_header_ends),
