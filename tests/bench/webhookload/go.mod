@@ -1,0 +1,3 @@
+module pumice/webhookload
+
+go 1.24
