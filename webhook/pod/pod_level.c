@@ -84,8 +84,8 @@ static void check_totals(struct rule_walk *walk, const struct map *totals, const
         const struct quantity needed =
             quantity_cmp(total->peak, total->sum) > 0 ? total->peak : total->sum;
         if ((hugepages_only && !str_starts(name, STR("hugepages-"))) ||
-            quantity_cmp(needed, total->pod) <= 0)
-            continue;
+            quantity_cmp(needed, total->pod) <= 0 || total->pod.nano < 0)
+            continue; /* a negative amount was told already */
         field_invalid_text(walk->problems, &key_at, quantity_text(total->pod).text,
                            "must be greater than or equal to aggregate container %s of %s", member,
                            quantity_text(needed).text);
