@@ -7,24 +7,32 @@
 
 #define PATCH_MAX ((size_t)8 << 20)
 
+static const char *const default_scheduler[] = {"volcano"};
+
 void admission_init(struct admission *admission)
 {
     *admission =
         (struct admission){.rules = {.scheduler_name = "volcano",
+                                     .scheduler_names = default_scheduler,
+                                     .scheduler_name_count = 1,
                                      .max_queue_depth = 5,
                                      .root_queue_protection = true,
                                      .pod_level_resources = true},
                            .limits = {.values = LIMIT_JSON_VALUES, .depth = LIMIT_JSON_DEPTH}};
-    snapshot_cell_init(&admission->queues);
+    snapshot_cell_init(&admission->queues, queue_snapshot_new(NULL, 0, false));
+    snapshot_cell_init(&admission->namespaces, namespace_snapshot_new(NULL, 0, false));
+    snapshot_cell_init(&admission->pods, NULL);
     for (size_t i = 0; admission_paths[i].path; i++) {
         ENSURE(i < ADMISSION_PATHS_MAX);
-        admission->enabled[i] = true;
+        admission->enabled[i] = !admission_paths[i].default_off;
     }
 }
 
 void admission_clear(struct admission *admission)
 {
     snapshot_cell_clear(&admission->queues);
+    snapshot_cell_clear(&admission->namespaces);
+    snapshot_cell_clear(&admission->pods);
 }
 
 int admission_enable(struct admission *admission, struct str list, struct error *err)
@@ -43,6 +51,12 @@ int admission_enable(struct admission *admission, struct str list, struct error 
         admission->enabled[entry - admission_paths] = true;
     }
     return 0;
+}
+
+bool admission_enabled(const struct admission *admission, struct str path)
+{
+    const struct admission_path *entry = admission_find(path);
+    return entry && admission->enabled[entry - admission_paths];
 }
 
 /* ---- verdicts ------------------------------------------------------------------------------ */
@@ -157,14 +171,20 @@ static bool judge(struct admission *admission, const struct admission_path *entr
         return true;
     }
     struct queue_snapshot *queues = snapshot_cell_get(&admission->queues);
+    struct namespace_snapshot *namespaces = snapshot_cell_get(&admission->namespaces);
+    struct pods_config *pods = snapshot_cell_get(&admission->pods);
     struct admission_case c = {.review = review,
                                .rules = &admission->rules,
                                .queues = queues,
+                               .namespaces = namespaces,
+                               .pods = pods,
                                .arena = arena,
                                .last_try = question->last_try,
                                .problems = PROBLEMS_INIT};
     bool done = run_handler(entry, &c, ret_verdict);
-    queue_snapshot_unref(queues);
+    shared_unref(queues);
+    shared_unref(namespaces);
+    shared_unref(pods);
     return done;
 }
 

@@ -2,7 +2,7 @@
  * From the body of a review to the body of its answer; no HTTP, no API calls.
  *
  * Thread-safe: a struct admission is set up before the pool starts and not changed afterwards but
- * for the snapshot, which has its own lock.
+ * for the snapshots, each of which has its own lock.
  */
 #ifndef PUMICE_WEBHOOK_ADMISSION_H
 #define PUMICE_WEBHOOK_ADMISSION_H
@@ -13,16 +13,21 @@
 
 struct admission {
     struct admission_rules rules;
-    struct snapshot_cell queues;
+    struct snapshot_cell queues;     /* of struct queue_snapshot */
+    struct snapshot_cell namespaces; /* of struct namespace_snapshot */
+    struct snapshot_cell pods;       /* of struct pods_config; may be empty */
     struct review_limits limits;
     bool enabled[ADMISSION_PATHS_MAX]; /* by index into admission_paths */
 };
 
-/* Everything enabled, default rules, no queues. */
+/* Everything enabled that is on by default, default rules, nothing known. */
 void admission_init(struct admission *admission);
 void admission_clear(struct admission *admission);
 /* Enables exactly the paths of a comma-separated list. ERROR_INVALID names one that is unknown. */
 int admission_enable(struct admission *admission, struct str list, struct error *err);
+
+/* Whether a path is enabled. */
+bool admission_enabled(const struct admission *admission, struct str path);
 
 struct admission_question {
     struct str path, body;

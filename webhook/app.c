@@ -2,16 +2,18 @@
  * The webhook as a process: certificate, queues, registrations and server put together.
  *
  * All of it lives on the loop thread but the handler, which runs on the server's pool and touches
- * only the struct admission (made before the pool starts; its snapshot has a lock) and metrics. The
- * server listens when there is a certificate and the list of queues is complete: whoever connects
- * gets an answer.
+ * only the struct admission (made before the pool starts; its snapshots have locks) and metrics.
+ * The server listens when there is a certificate and the lists of queues and namespaces are
+ * complete and watched: whoever connects gets an answer.
  */
 #include "webhook/app.h"
 #include "base/log.h"
 #include "webhook/admission.h"
+#include "webhook/feed.h"
+#include "webhook/gates.h"
 #include "webhook/http/http_server.h"
 #include "webhook/options.h"
-#include "webhook/queue_feed.h"
+#include "webhook/pod/pods_config_watch.h"
 #include "webhook/registrations.h"
 
 #define DRAIN_TICK_NS (50 * NSEC_PER_MSEC)
@@ -34,7 +36,8 @@ struct app {
     struct cert_source *certificate;
     struct tls_credentials *credentials; /* of the certificate in force; NULL before */
     int64_t expiry_ns;                   /* of that certificate, wall time */
-    struct queue_feed *queues;
+    struct feed *queues, *namespaces;    /* the latter NULL where nothing asks for it */
+    struct pods_config_watch *pods;      /* likewise */
     struct registrations *registrations;
     struct http_server *server;
     bool serving;
@@ -85,7 +88,8 @@ static bool is_known(struct str path, void *arg)
 static void serve_if_ready(struct app *app)
 {
     struct error err = ERROR_INIT;
-    if (app->serving || !app->credentials || !queue_feed_synced(app->queues))
+    if (app->serving || !app->credentials || !feed_ready(app->queues) ||
+        !feed_ready(app->namespaces))
         return;
     if (http_server_start(app->server, app->credentials, &err) < 0) {
         log_error("%s", err.text);
@@ -95,7 +99,7 @@ static void serve_if_ready(struct app *app)
     log_info("serving reviews port=%u", http_server_port(app->server));
 }
 
-static void on_queues(void *arg)
+static void on_snapshot(void *arg)
 {
     struct app *app = arg;
     http_server_wake(app->server);
@@ -132,7 +136,8 @@ static void ready(void *arg, struct buf *missing)
         buf_printf(missing, "%sthere is no certificate to serve with yet%s%s",
                    missing->n ? "\n" : "", *trouble ? ": " : "", trouble);
     }
-    queue_feed_missing(app->queues, missing);
+    feed_missing(app->queues, missing);
+    feed_missing(app->namespaces, missing);
     if (missing->n == 0 && !app->serving)
         buf_add_cstr(missing, "reviews are not served yet");
 }
@@ -212,7 +217,9 @@ static void free_app(void *arg)
     loop_timer_cancel(app->process->loop, &app->drain);
     http_server_free(app->server); /* first: its threads use the rest */
     registrations_free(app->registrations);
-    queue_feed_free(app->queues);
+    feed_free(app->queues);
+    feed_free(app->namespaces);
+    pods_config_watch_free(app->pods);
     cert_source_free(app->certificate);
     tls_credentials_unref(app->credentials);
     admission_clear(&app->admission);
@@ -267,17 +274,39 @@ static int open_certificate(struct app *app, struct error *err)
 static int set_rules(struct app *app, struct error *err)
 {
     const struct webhook_options *o = app->options;
+    struct webhook_gates gates;
     admission_init(&app->admission);
+    if (webhook_gates_parse(&o->feature_gates, &gates, err) < 0)
+        return -1;
     app->admission.limits = (struct review_limits){.values = (size_t)o->max_json_values,
                                                    .depth = (unsigned)o->max_json_depth};
     app->admission.rules =
         (struct admission_rules){.scheduler_name = o->scheduler_names.items[0],
+                                 .scheduler_names = o->scheduler_names.items,
+                                 .scheduler_name_count = o->scheduler_names.n,
                                  .max_queue_depth = o->max_queue_depth,
                                  .root_queue_protection = o->root_queue_protection,
-                                 .allocated_pods_check = o->allocated_pods_check};
+                                 .allocated_pods_check = o->allocated_pods_check,
+                                 .pod_level_resources = gates.pod_level_resources,
+                                 .scheduling_gates = gates.scheduling_gates};
     return o->enabled_admission
                ? admission_enable(&app->admission, str_of(o->enabled_admission), err)
                : 0;
+}
+
+/* Begins to follow what the enabled rules look at. */
+static void follow(struct app *app)
+{
+    struct process *process = app->process;
+    struct admission *admission = &app->admission;
+    app->queues = feed_new(process->loop, process->transport, &feed_queues, &admission->queues,
+                           on_snapshot, app);
+    if (admission_enabled(admission, STR("/podgroups/mutate")))
+        app->namespaces = feed_new(process->loop, process->transport, &feed_namespaces,
+                                   &admission->namespaces, on_snapshot, app);
+    if (*app->options->admission_conf && admission_enabled(admission, STR("/pods/mutate")))
+        app->pods =
+            pods_config_watch_new(process->loop, app->options->admission_conf, &admission->pods);
 }
 
 static int build(struct app *app, struct error *err)
@@ -287,8 +316,7 @@ static int build(struct app *app, struct error *err)
                                                    app->options->webhook_failure_policy};
     if (set_rules(app, err) < 0 || open_server(app, err) < 0 || open_certificate(app, err) < 0)
         return -1;
-    app->queues =
-        queue_feed_new(process->loop, process->transport, &app->admission.queues, on_queues, app);
+    follow(app);
     app->registrations =
         registrations_new(process->loop, process->transport, app->certificate, &settings);
     make_metrics(app, process->metrics);

@@ -16,7 +16,9 @@ struct webhook_options {
     const char *secret_name;
     struct flag_strings extra_sans;
     int64_t cert_check_interval_ns; /* 0: the built-in one */
-    const char *enabled_admission;  /* NULL: all there are */
+    const char *enabled_admission;  /* NULL: all that are on by default */
+    const char *admission_conf;     /* "": none */
+    struct flag_strings feature_gates;
     struct flag_strings scheduler_names;
     int64_t graceful_shutdown_ns;
     int64_t max_queue_depth;

@@ -5,6 +5,7 @@
 
 #define JOBS "batch.volcano.sh", "v1alpha1", "jobs"
 #define PODGROUPS "scheduling.volcano.sh", "v1beta1", "podgroups"
+#define PODS "", "v1", "pods"
 #define QUEUES "scheduling.volcano.sh", "v1beta1", "queues"
 
 #define WARNING_TEXT_MAX 8192 /* before it is cut */
@@ -13,17 +14,24 @@
 
 const struct admission_path admission_paths[] = {
     {"/jobs/mutate", CONFIGURATION("jobs-mutate"), JOBS, OPERATION_CREATE, NULL,
-     "expect operation to be 'CREATE'", true, jobs_mutate},
+     "expect operation to be 'CREATE'", true, jobs_mutate, false},
     {"/jobs/validate", CONFIGURATION("jobs-validate"), JOBS, OPERATION_CREATE | OPERATION_UPDATE,
-     NULL, "expect operation to be 'CREATE' or 'UPDATE'", false, jobs_validate},
-    {"/podgroups/validate", CONFIGURATION("podgroups-validate"), PODGROUPS, OPERATION_CREATE,
-     "unsupported operation ", "", false, podgroups_validate},
+     NULL, "expect operation to be 'CREATE' or 'UPDATE'", false, jobs_validate, false},
+    {"/podgroups/mutate", CONFIGURATION("podgroups-mutate"), PODGROUPS, OPERATION_CREATE,
+     "invalid operation `", "`, expect operation to be `CREATE`", true, podgroups_mutate, false},
+    {"/podgroups/validate", CONFIGURATION("podgroups-validate"), PODGROUPS,
+     OPERATION_CREATE | OPERATION_UPDATE, "unsupported operation ", "", false, podgroups_validate,
+     false},
+    {"/pods/mutate", CONFIGURATION("pods-mutate"), PODS, OPERATION_CREATE, NULL,
+     "expect operation to be 'CREATE'", true, pods_mutate, true},
+    {"/pods/validate", CONFIGURATION("pods-validate"), PODS, OPERATION_CREATE | OPERATION_UPDATE,
+     NULL, "expect operation to be 'CREATE' or 'UPDATE'", false, pods_validate, false},
     {"/queues/mutate", CONFIGURATION("queues-mutate"), QUEUES, OPERATION_CREATE,
-     "invalid operation `", "`, expect operation to be `CREATE`", true, queues_mutate},
+     "invalid operation `", "`, expect operation to be `CREATE`", true, queues_mutate, false},
     {"/queues/validate", CONFIGURATION("queues-validate"), QUEUES,
      OPERATION_CREATE | OPERATION_UPDATE | OPERATION_DELETE, "invalid operation `",
-     "`, expect operation to be `CREATE`, `UPDATE` or `DELETE`", false, queues_validate},
-    {NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, false, NULL},
+     "`, expect operation to be `CREATE`, `UPDATE` or `DELETE`", false, queues_validate, false},
+    {NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, false, NULL, false},
 };
 
 const struct admission_path *admission_find(struct str path)

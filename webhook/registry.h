@@ -7,6 +7,7 @@
 #ifndef PUMICE_WEBHOOK_REGISTRY_H
 #define PUMICE_WEBHOOK_REGISTRY_H
 
+#include "webhook/namespaces.h"
 #include "webhook/review.h"
 #include "webhook/rules/tree.h"
 #include "webhook/snapshot.h"
@@ -14,19 +15,26 @@
 
 /* What the rules are told by flags. */
 struct admission_rules {
-    const char *scheduler_name; /* for jobs that name none */
+    const char *scheduler_name;         /* for jobs that name none */
+    const char *const *scheduler_names; /* all that are ours; one at least */
+    size_t scheduler_name_count;
     int64_t max_queue_depth;
     bool root_queue_protection;
     bool allocated_pods_check; /* on deletion of a queue */
     bool pod_level_resources;  /* feature gate PodLevelResources: a pod's own resources count */
+    bool scheduling_gates;     /* feature gate SchedulingGatesQueueAdmission */
 };
+
+struct pods_config;
 
 /* One review on its way through a handler. */
 struct admission_case {
     const struct review *review;
     const struct admission_rules *rules;
     const struct queue_snapshot *queues;
-    struct arena *arena; /* dies with the review */
+    const struct namespace_snapshot *namespaces;
+    const struct pods_config *pods; /* what /pods/mutate sets; NULL: nothing was configured */
+    struct arena *arena;            /* dies with the review */
     cJSON *object, *old; /* trees of the review's objects; NULL when absent. The handler's to
                             change: they are read only by it */
     bool last_try;       /* do not ask for more time */
@@ -52,6 +60,7 @@ struct admission_path {
     const char *operation_before, *operation_after;
     bool mutating;
     admission_fn *handler;
+    bool default_off; /* served only when --enabled-admission names it */
 };
 
 /* The table; ends with a NULL path. */
@@ -60,7 +69,8 @@ extern const struct admission_path admission_paths[];
 const struct admission_path *admission_find(struct str path);
 
 /* The handlers: one file each. */
-admission_fn jobs_mutate, jobs_validate, podgroups_validate, queues_mutate, queues_validate;
+admission_fn jobs_mutate, jobs_validate, podgroups_mutate, podgroups_validate, pods_mutate,
+    pods_validate, queues_mutate, queues_validate;
 
 /*
  * The Queue of that name. When it is not (yet) known: NULL, and `wait` is set unless this is the

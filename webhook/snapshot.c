@@ -2,16 +2,22 @@
  * Snapshots of Queues: see snapshot.h.
  */
 #include "webhook/snapshot.h"
-#include "base/ensure.h"
 
 #define ANNOTATION_HIERARCHY "volcano.sh/hierarchy"
 
 /* ---- views --------------------------------------------------------------------------------- */
 
+static void free_view(void *object)
+{
+    struct queue_view *view = object;
+    arena_clear(&view->arena);
+    free(view);
+}
+
 static struct queue_view *view_alloc(void)
 {
     struct queue_view *view = xnew(struct queue_view);
-    atomic_init(&view->references, 1);
+    shared_init(&view->shared, free_view);
     return view;
 }
 
@@ -82,20 +88,6 @@ struct queue_view *queue_view_from_tree(const cJSON *queue)
     return view;
 }
 
-struct queue_view *queue_view_ref(struct queue_view *view)
-{
-    atomic_fetch_add(&view->references, 1);
-    return view;
-}
-
-void queue_view_unref(struct queue_view *view)
-{
-    if (!view || atomic_fetch_sub(&view->references, 1) != 1)
-        return;
-    arena_clear(&view->arena);
-    free(view);
-}
-
 /* ---- snapshots ----------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
@@ -111,10 +103,20 @@ static int by_parent(const void *a, const void *b)
     return order ? order : by_name(a, b);
 }
 
+static void free_snapshot(void *object)
+{
+    struct queue_snapshot *snapshot = object;
+    for (size_t i = 0; i < snapshot->n; i++)
+        shared_unref(snapshot->views[i]);
+    free(snapshot->views);
+    free(snapshot->children);
+    free(snapshot);
+}
+
 struct queue_snapshot *queue_snapshot_new(struct queue_view *const *views, size_t n, bool synced)
 {
     struct queue_snapshot *snapshot = xnew(struct queue_snapshot);
-    atomic_init(&snapshot->references, 1);
+    shared_init(&snapshot->shared, free_snapshot);
     snapshot->synced = synced;
     snapshot->n = n;
     snapshot->views = xcalloc(n + 1, sizeof(*snapshot->views));
@@ -127,17 +129,6 @@ struct queue_snapshot *queue_snapshot_new(struct queue_view *const *views, size_
     qsort(snapshot->views, n, sizeof(*snapshot->views), by_name);
     qsort(snapshot->children, snapshot->child_count, sizeof(*snapshot->children), by_parent);
     return snapshot;
-}
-
-void queue_snapshot_unref(struct queue_snapshot *snapshot)
-{
-    if (!snapshot || atomic_fetch_sub(&snapshot->references, 1) != 1)
-        return;
-    for (size_t i = 0; i < snapshot->n; i++)
-        queue_view_unref(snapshot->views[i]);
-    free(snapshot->views);
-    free(snapshot->children);
-    free(snapshot);
 }
 
 const struct queue_view *queue_snapshot_get(const struct queue_snapshot *snapshot, struct str name)
@@ -177,37 +168,4 @@ size_t queue_snapshot_children(const struct queue_snapshot *snapshot, struct str
     const size_t first = child_bound(snapshot, parent, false);
     *ret_first = snapshot->children + first;
     return child_bound(snapshot, parent, true) - first;
-}
-
-/* ---- the current one ----------------------------------------------------------------------- */
-
-void snapshot_cell_init(struct snapshot_cell *cell)
-{
-    ENSURE(pthread_mutex_init(&cell->lock, NULL) == 0);
-    cell->current = queue_snapshot_new(NULL, 0, false);
-}
-
-void snapshot_cell_clear(struct snapshot_cell *cell)
-{
-    queue_snapshot_unref(cell->current);
-    cell->current = NULL;
-    ENSURE(pthread_mutex_destroy(&cell->lock) == 0);
-}
-
-void snapshot_cell_publish(struct snapshot_cell *cell, struct queue_snapshot *snapshot)
-{
-    ENSURE(pthread_mutex_lock(&cell->lock) == 0);
-    struct queue_snapshot *old = cell->current;
-    cell->current = snapshot;
-    ENSURE(pthread_mutex_unlock(&cell->lock) == 0);
-    queue_snapshot_unref(old);
-}
-
-struct queue_snapshot *snapshot_cell_get(struct snapshot_cell *cell)
-{
-    ENSURE(pthread_mutex_lock(&cell->lock) == 0);
-    struct queue_snapshot *snapshot = cell->current;
-    atomic_fetch_add(&snapshot->references, 1);
-    ENSURE(pthread_mutex_unlock(&cell->lock) == 0);
-    return snapshot;
 }

@@ -173,7 +173,14 @@ static void begun_well(void *arg)
     backoff_reset(&reflector->backoff);
     reflector->faults = 0;
     reflector->trouble[0] = '\0';
+    reflector->stats.answered = true;
     loop_timer_cancel(reflector->loop, &reflector->settled);
+}
+
+static void watch_answered(void *arg)
+{
+    struct reflector *reflector = arg;
+    reflector->stats.answered = true;
 }
 
 static void advance(struct reflector *reflector, uint64_t rv)
@@ -349,6 +356,7 @@ static void start_watch(struct reflector *reflector)
                                                            .method = KUBE_GET,
                                                            .path = buf_str(&path),
                                                            .watch = true,
+                                                           .on_open = watch_answered,
                                                            .on_data = watch_data,
                                                            .on_done = watch_done,
                                                            .arg = reflector,

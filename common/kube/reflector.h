@@ -33,6 +33,7 @@ struct reflector_stats {
     uint64_t lists, watches, events, errors; /* totals */
     int64_t last_event_ns; /* loop_now() of the last event or bookmark, 0 before the first */
     bool synced, watching;
+    bool answered; /* the server has begun to answer a watch: changes from now on will come */
 };
 struct reflector_stats reflector_stats(const struct reflector *reflector);
 /* Why the resource is not being followed right now, "" when it is. Borrowed until the next turn. */

@@ -45,6 +45,8 @@ struct kube_result {
 typedef void kube_done_fn(const struct kube_result *result, void *arg);
 /* A piece of a 2xx body as it arrives. False stops the call (ends with ERROR_CANCELLED). */
 typedef bool kube_data_fn(struct str data, void *arg);
+/* The head of a 2xx answer has come. Must not start or cancel calls. */
+typedef void kube_open_fn(void *arg);
 
 struct kube_call_spec {
     enum kube_method method;
@@ -53,6 +55,7 @@ struct kube_call_spec {
     struct str body;       /* copied; empty for none */
     int64_t timeout_ns;    /* whole call; 0: none (watches) */
     bool watch;            /* long-lived: uses the watch connection, dead streams are noticed */
+    kube_open_fn *on_open; /* may be NULL; the simplest transports never call it */
     kube_data_fn *on_data; /* NULL: the body is collected into the result */
     kube_done_fn *on_done; /* called exactly once, never from inside kube_start */
     void *arg;

@@ -64,13 +64,21 @@ void header_set_unref(struct header_set *set)
 
 /* ---- callbacks ------------------------------------------------------------------------------- */
 
-/* The status line, "HTTP/2 200": libcurl calls once for each line. */
+static bool is_good(const struct kube_call *call)
+{
+    return call->status >= 200 && call->status < 300;
+}
+
+/* The status line, "HTTP/2 200": libcurl calls once for each line, the last of which is empty. */
 static size_t on_header(char *text, size_t size, size_t n, void *arg)
 {
     struct kube_call *call = arg;
     struct str line = str_make(text, size * n);
     long code = 0;
     lane_note_byte(call->lane, call);
+    if (str_empty(str_trim(line)) && call->spec.on_open && is_good(call) &&
+        call->state == CALL_ACTIVE)
+        call->spec.on_open(call->spec.arg);
     if (!str_starts(line, STR("HTTP/")))
         return line.n;
     if (!str_starts(line, STR("HTTP/2")))
@@ -82,7 +90,7 @@ static size_t on_header(char *text, size_t size, size_t n, void *arg)
 
 static bool is_streaming(const struct kube_call *call)
 {
-    return call->spec.on_data && call->status >= 200 && call->status < 300;
+    return call->spec.on_data && is_good(call);
 }
 
 /* Anything but the full size makes libcurl end the transfer. */

@@ -1,7 +1,11 @@
 /*
  * /podgroups/validate: the queue is there and open, and no networkTopology gives its tier twice.
+ *
+ * An UPDATE is asked only about what it changes: a queue that was closed meanwhile, or a fault
+ * that was stored before there was a rule against it, does not stop the writers of a PodGroup.
  */
 #include "api/names.h"
+#include "base/map.h"
 #include "webhook/registry.h"
 
 static bool tier_twice(const cJSON *topology)
@@ -29,16 +33,37 @@ static void check_queue(struct admission_case *c, const char *name)
                       queue->name.p, queue->state.p);
 }
 
-void podgroups_validate(struct admission_case *c)
+static bool topology_faulty(const cJSON *policy)
 {
-    const cJSON *spec = tree_get(c->object, "spec"), *policy;
-    check_queue(c, tree_str(spec, "queue"));
-    if (tier_twice(tree_get(spec, "networkTopology")))
-        problem_invalid(&c->problems, TIER_TWICE);
+    return tier_twice(tree_get(policy, "networkTopology"));
+}
+
+static void check_sub_groups(struct admission_case *c, const cJSON *spec, const cJSON *old_spec)
+{
+    struct map known = MAP_INIT; /* names of sub-groups that were at fault before */
+    const cJSON *policy;
+    cJSON_ArrayForEach(policy, tree_array(old_spec, "subGroupPolicy"))
+    {
+        if (topology_faulty(policy))
+            map_set(&known, str_of(tree_str(policy, "name")), NULL);
+    }
     cJSON_ArrayForEach(policy, tree_array(spec, "subGroupPolicy"))
     {
-        if (tier_twice(tree_get(policy, "networkTopology")))
-            problem_invalid(&c->problems, "in subGroupPolicy '%.253s': " TIER_TWICE,
-                            tree_str(policy, "name"));
+        const char *name = tree_str(policy, "name");
+        if (topology_faulty(policy) && !map_has(&known, str_of(name)))
+            problem_invalid(&c->problems, "in subGroupPolicy '%.253s': " TIER_TWICE, name);
     }
+    map_clear(&known);
+}
+
+void podgroups_validate(struct admission_case *c)
+{
+    const cJSON *spec = tree_get(c->object, "spec");
+    const cJSON *old_spec = tree_get(c->old, "spec"); /* NULL on CREATE */
+    const char *queue = tree_str(spec, "queue");
+    if (!c->old || strcmp(queue, tree_str(old_spec, "queue")) != 0)
+        check_queue(c, queue);
+    if (topology_faulty(spec) && !topology_faulty(old_spec))
+        problem_invalid(&c->problems, TIER_TWICE);
+    check_sub_groups(c, spec, old_spec);
 }

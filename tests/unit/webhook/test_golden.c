@@ -2,14 +2,14 @@
  * The golden cases of tests/admission: each file is a review, the queues there are, and the exact
  * answer. The patch of an answer is compared as JSON, not as base64.
  *
- * A file: {"about", "path", "rules"?, "synced"?, "queues": [...], "review": {...},
- * "response": {...}}.
+ * What a file holds: tests/admission/README.md.
  */
 #include "testing.h"
 
 #include "base/base64.h"
 #include "base/file.h"
 #include "webhook/admission.h"
+#include "webhook/pod/pods_config.h"
 #include <dirent.h>
 
 #define CASES TEST_SOURCE_DIR "/tests/admission"
@@ -31,6 +31,14 @@ static struct str raw_member(struct str text, const char *name, struct arena *ar
     return found;
 }
 
+/* Paths that are off by default have cases, too. */
+static void enable(struct admission *admission, struct str path)
+{
+    const struct admission_path *entry = admission_find(path);
+    assert_non_null(entry);
+    admission->enabled[entry - admission_paths] = true;
+}
+
 static void set_rules(struct admission *admission, const cJSON *rules)
 {
     struct error err = ERROR_INIT;
@@ -41,9 +49,59 @@ static void set_rules(struct admission *admission, const cJSON *rules)
     if (tree_get(rules, "rootQueueProtection"))
         admission->rules.root_queue_protection = tree_bool(rules, "rootQueueProtection");
     admission->rules.allocated_pods_check = tree_bool(rules, "allocatedPodsCheck");
+    admission->rules.scheduling_gates = tree_bool(rules, "schedulingGates");
     if (*tree_str(rules, "enabledAdmission"))
         assert_int_equal(
             admission_enable(admission, str_of(tree_str(rules, "enabledAdmission")), &err), 0);
+}
+
+/* The names of our schedulers, at most two; borrowed from the file. */
+static void set_schedulers(struct admission *admission, const cJSON *rules, const char *names[2])
+{
+    const cJSON *list = tree_array(rules, "schedulerNames"), *item;
+    size_t n = 0;
+    cJSON_ArrayForEach(item, list)
+    {
+        assert_true(n < 2);
+        names[n++] = item->valuestring;
+    }
+    if (n == 0)
+        return;
+    admission->rules.scheduler_names = names;
+    admission->rules.scheduler_name_count = n;
+}
+
+static void set_namespaces(struct admission *admission, const cJSON *file)
+{
+    const cJSON *list = tree_array(file, "namespaces"), *item;
+    struct namespace_view **views = xcalloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(*views));
+    size_t n = 0;
+    cJSON_ArrayForEach(item, list)
+    {
+        const cJSON *metadata = tree_get(item, "metadata");
+        const cJSON *queue = tree_get(tree_get(metadata, "annotations"), NAMESPACE_QUEUE);
+        const struct str text = str_of(queue ? queue->valuestring : NULL);
+        views[n++] = namespace_view_new(str_of(tree_str(metadata, "name")), queue ? &text : NULL);
+    }
+    snapshot_cell_publish(&admission->namespaces, namespace_snapshot_new(views, n, true));
+    free(views);
+}
+
+/* The lines of the file of --admission-conf. */
+static void set_pods_config(struct admission *admission, const cJSON *file)
+{
+    const cJSON *lines = tree_array(file, "admissionConf"), *line;
+    struct buf text = BUF_INIT(FILE_MAX);
+    struct error err = ERROR_INIT;
+    cJSON_ArrayForEach(line, lines) buf_printf(&text, "%s\n", line->valuestring);
+    if (lines) {
+        struct pods_config *config = pods_config_parse(buf_str(&text), &err);
+        if (!config)
+            print_error("%s\n", err.text);
+        assert_non_null(config);
+        snapshot_cell_publish(&admission->pods, config);
+    }
+    buf_clear(&text);
 }
 
 static void set_queues(struct admission *admission, const cJSON *file)
@@ -101,12 +159,17 @@ static bool run_case(const char *path)
     struct buf text = BUF_INIT(FILE_MAX), body = BUF_INIT(FILE_MAX);
     struct error err = ERROR_INIT;
     struct admission admission;
+    const char *schedulers[2];
     assert_int_equal(file_read(path, &text, &err), 0);
     cJSON *file = cJSON_ParseWithLength(text.p, text.n);
     assert_non_null(file);
     admission_init(&admission);
+    enable(&admission, str_of(tree_str(file, "path")));
     set_rules(&admission, tree_get(file, "rules"));
+    set_schedulers(&admission, tree_get(file, "rules"), schedulers);
     set_queues(&admission, file);
+    set_namespaces(&admission, file);
+    set_pods_config(&admission, file);
     ask(&admission, file, raw_member(buf_str(&text), "review", &arena), &body);
     cJSON *response = decode_response(buf_str(&body));
     bool good = response && cJSON_Compare(response, tree_get(file, "response"), true);

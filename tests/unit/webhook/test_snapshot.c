@@ -36,7 +36,7 @@ static void test_lookups(void **state)
     assert_int_equal(queue_snapshot_children(snapshot, STR("root"), &children), 1);
     assert_int_equal(queue_snapshot_children(snapshot, STR("a"), &children), 0);
     assert_int_equal(queue_snapshot_children(snapshot, STR(""), &children), 0);
-    queue_snapshot_unref(snapshot);
+    shared_unref(snapshot);
 }
 
 static void test_of_stored_queue(void **state)
@@ -56,7 +56,7 @@ static void test_of_stored_queue(void **state)
     assert_str(made->hierarchy, "root/q");
     assert_int_equal(made->allocated_pods, 7);
     assert_int_equal(made->guarantee.n, 1);
-    queue_view_unref(made);
+    shared_unref(made);
 }
 
 #define ROUNDS 2000
@@ -69,7 +69,7 @@ static void *read_all(void *arg)
         const struct queue_view *queue = queue_snapshot_get(snapshot, STR("b"));
         if (snapshot->synced && (!queue || !str_is(queue->parent, "root")))
             abort();
-        queue_snapshot_unref(snapshot);
+        shared_unref(snapshot);
     }
     return NULL;
 }
@@ -81,18 +81,18 @@ static void test_readers_and_a_writer(void **state)
     struct snapshot_cell cell;
     pthread_t readers[3];
     struct queue_view *kept = view("b", "root");
-    snapshot_cell_init(&cell);
+    snapshot_cell_init(&cell, queue_snapshot_new(NULL, 0, false));
     for (size_t i = 0; i < ARRAY_SIZE(readers); i++)
         assert_int_equal(pthread_create(&readers[i], NULL, read_all, &cell), 0);
     for (int i = 0; i < ROUNDS; i++) {
-        struct queue_view *views[] = {view("a", ""), queue_view_ref(kept)};
+        struct queue_view *views[] = {view("a", ""), shared_ref(kept)};
         snapshot_cell_publish(&cell, queue_snapshot_new(views, 2, true));
     }
     for (size_t i = 0; i < ARRAY_SIZE(readers); i++)
         assert_int_equal(pthread_join(readers[i], NULL), 0);
     snapshot_cell_clear(&cell);
-    assert_int_equal(atomic_load(&kept->references), 1);
-    queue_view_unref(kept);
+    assert_int_equal(atomic_load(&kept->shared.references), 1);
+    shared_unref(kept);
 }
 
 int main(void)
