@@ -28,8 +28,8 @@ static inline struct pod_case *pod_case_of(const struct rule_walk *walk)
 void pod_check_volumes(struct rule_walk *walk, const struct field *spec_at);
 /* A label selector. */
 extern const struct shape pod_label_selector_shape;
-/* securityContext of a container and of a pod. */
-extern const struct shape pod_container_security_shape, pod_security_shape;
+/* securityContext of a container. */
+extern const struct shape pod_container_security_shape;
 
 /* ---- containers.c and its neighbours ---- */
 

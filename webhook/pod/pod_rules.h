@@ -7,8 +7,11 @@
 
 #include "webhook/pod/pod_case.h"
 
+typedef void pod_container_fn(struct rule_walk *walk, const cJSON *container,
+                              const struct field *at, void *data);
 /* Calls `each` for every container of the template: init containers, containers, ephemeral ones. */
-void pod_each_container(struct rule_walk *walk, const struct field *spec_at, rule_check_fn *each);
+void pod_each_container(struct rule_walk *walk, const struct field *spec_at, pod_container_fn *each,
+                        void *data);
 
 /* ---- metadata.c ---- */
 
@@ -19,20 +22,32 @@ void pod_check_metadata(struct rule_walk *walk, const struct field *at);
 void pod_check_profile_annotations(struct rule_walk *walk, const struct field *spec_at);
 /* A map of labels; faults are at the map itself. */
 rule_check_fn pod_check_labels;
-/* The keys of a map of annotations, and its size. */
-rule_check_fn pod_check_annotations;
+/* The keys of a map of annotations, and its size; the size alone. */
+rule_check_fn pod_check_annotations, pod_check_annotations_size;
 
 /* ---- volume_*.c: the source named by a volume ---- */
 
 extern const struct shape volume_azure_disk_shape, volume_azure_file_shape, volume_ceph_shape,
-    volume_claim_shape, volume_csi_shape, volume_fc_shape, volume_flex_shape, volume_flocker_shape,
-    volume_gluster_shape, volume_id_partition_shape, volume_iscsi_shape, volume_nfs_shape,
-    volume_pd_partition_shape, volume_photon_shape, volume_portworx_shape, volume_quobyte_shape,
-    volume_rbd_shape, volume_scale_io_shape, volume_storage_os_shape, volume_vsphere_shape;
+    volume_cinder_shape, volume_claim_shape, volume_csi_shape, volume_fc_shape, volume_flex_shape,
+    volume_flocker_shape, volume_gluster_shape, volume_id_partition_shape, volume_iscsi_shape,
+    volume_nfs_shape, volume_pd_partition_shape, volume_photon_shape, volume_portworx_shape,
+    volume_quobyte_shape, volume_rbd_shape, volume_scale_io_shape, volume_storage_os_shape,
+    volume_vsphere_shape;
 extern const struct shape volume_config_map_shape, volume_downward_shape, volume_empty_shape,
     volume_git_shape, volume_host_path_shape, volume_image_shape, volume_projected_shape,
     volume_secret_shape;
 extern const struct shape volume_ephemeral_shape;
+
+/* A key of a ConfigMap or Secret that becomes a file; a field of the pod that does. */
+extern const struct shape volume_item_shape, volume_downward_file_shape;
+
+/* The rule for the permissions of files. */
+#define VOLUME_MODE_RULE(member)                                                                   \
+    {.name = member,                                                                               \
+     .kind = RULE_NUMBER,                                                                          \
+     .low = 0,                                                                                     \
+     .high = 0777,                                                                                 \
+     .detail = "must be a number between 0 and 0777 (octal), both inclusive"}
 
 /* A path inside a volume: relative, without "..". */
 rule_text_fn volume_text_descending;
@@ -60,6 +75,7 @@ rule_check_fn pod_check_os;
 
 /* ---- windows.c ---- */
 
+/* windowsOptions of a pod or a container. */
 extern const struct shape pod_windows_shape;
 
 #endif

@@ -110,7 +110,8 @@ static void check_spec(struct rule_walk *walk, const cJSON *spec, const struct f
     shape_check(walk, &spec_end_shape, spec, at);
 }
 
-void pod_each_container(struct rule_walk *walk, const struct field *spec_at, rule_check_fn *each)
+void pod_each_container(struct rule_walk *walk, const struct field *spec_at, pod_container_fn *each,
+                        void *data)
 {
     static const char *const lists[] = {"initContainers", "containers", "ephemeralContainers"};
     const cJSON *item;
@@ -120,7 +121,7 @@ void pod_each_container(struct rule_walk *walk, const struct field *spec_at, rul
         cJSON_ArrayForEach(item, tree_array(pod_case_of(walk)->spec, lists[i]))
         {
             const struct field at = field_item(&list_at, index++);
-            each(walk, item, &at);
+            each(walk, item, &at, data);
         }
     }
 }

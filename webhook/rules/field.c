@@ -49,6 +49,16 @@ static void add_value(struct problems *problems, const struct field *at, const c
     add(problems, at, kind, buf_str(&text), detail);
 }
 
+/* The same for a text that is no member of a tree. */
+static void add_text(struct problems *problems, const struct field *at, const char *kind,
+                     const char *value, struct str detail)
+{
+    struct buf shown cleanup_buf = BUF_INIT(VALUE_MAX_BYTES + 8);
+    const struct str cut = str_cut(str_of(value), VALUE_MAX_BYTES);
+    buf_printf(&shown, "\"%.*s\"%s", STR_ARG(cut), cut.n < strlen(value) ? "..." : "");
+    add(problems, at, kind, buf_str(&shown), detail);
+}
+
 void field_invalid(struct problems *problems, const struct field *at, const cJSON *value,
                    const char *detail, ...)
 {
@@ -64,13 +74,11 @@ void field_invalid_text(struct problems *problems, const struct field *at, const
                         const char *detail, ...)
 {
     struct buf text cleanup_buf = BUF_INIT(LINE_MAX_BYTES);
-    struct buf shown cleanup_buf = BUF_INIT(VALUE_MAX_BYTES + 8);
     va_list args;
     va_start(args, detail);
     buf_vprintf(&text, detail, args);
     va_end(args);
-    buf_printf(&shown, "\"%.*s\"", VALUE_MAX_BYTES, value);
-    add(problems, at, "Invalid value", buf_str(&shown), buf_str(&text));
+    add_text(problems, at, "Invalid value", value, buf_str(&text));
 }
 
 void field_required(struct problems *problems, const struct field *at, const char *detail)
@@ -86,6 +94,11 @@ void field_forbidden(struct problems *problems, const struct field *at, const ch
 void field_duplicate(struct problems *problems, const struct field *at, const cJSON *value)
 {
     add_value(problems, at, "Duplicate value", value, STR_NULL);
+}
+
+void field_duplicate_text(struct problems *problems, const struct field *at, const char *value)
+{
+    add_text(problems, at, "Duplicate value", value, STR_NULL);
 }
 
 void field_not_found(struct problems *problems, const struct field *at, const cJSON *value)

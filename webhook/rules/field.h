@@ -54,6 +54,8 @@ void field_invalid_text(struct problems *problems, const struct field *at, const
 void field_required(struct problems *problems, const struct field *at, const char *detail);
 void field_forbidden(struct problems *problems, const struct field *at, const char *detail);
 void field_duplicate(struct problems *problems, const struct field *at, const cJSON *value);
+/* The same with a value that is no member of the tree, shown in quotes. */
+void field_duplicate_text(struct problems *problems, const struct field *at, const char *value);
 void field_not_found(struct problems *problems, const struct field *at, const cJSON *value);
 /* `supported` ends with NULL. */
 void field_not_supported(struct problems *problems, const struct field *at, const cJSON *value,

@@ -2,6 +2,7 @@
  * Name rules: see naming.h.
  */
 #include "webhook/rules/naming.h"
+#include <arpa/inet.h>
 
 static bool is_lower(char c)
 {
@@ -96,9 +97,43 @@ const char *naming_key(struct str name)
         return "must be a name with an optional DNS subdomain and one '/' in front";
     if (naming_subdomain(str_sub(name, 0, (size_t)slash)))
         return "prefix part must be a DNS subdomain: lower-case letters, digits, '-' or '.', at "
-               "most "
-               "253 characters";
+               "most 253 characters";
     return naming_qualified(rest);
+}
+
+/* As naming_subdomain, whatever the case. */
+static const char *subdomain_any_case(struct str name)
+{
+    char lower[NAMING_SUBDOMAIN_MAX];
+    if (name.n > sizeof(lower))
+        return "must be no more than 253 characters";
+    for (size_t i = 0; i < name.n; i++) {
+        const char c = name.p[i];
+        lower[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    }
+    return naming_subdomain(str_make(lower, name.n));
+}
+
+const char *naming_annotation_key(struct str name)
+{
+    const ptrdiff_t slash = str_chr(name, '/');
+    if (slash > 0 && !subdomain_any_case(str_sub(name, 0, (size_t)slash)))
+        return naming_qualified(str_from(name, (size_t)slash + 1));
+    return naming_key(name);
+}
+
+const char *naming_domain_key(struct str name)
+{
+    const char *reason = naming_annotation_key(name);
+    if (reason)
+        return reason;
+    return str_chr(name, '/') < 0 ? "must have a domain in front, as in \"example.com/name\""
+                                  : NULL;
+}
+
+const char *naming_driver(struct str name)
+{
+    return subdomain_any_case(name);
 }
 
 const char *naming_label_value(struct str value)
@@ -134,8 +169,7 @@ const char *naming_variable(struct str name)
         return "the name is empty";
     if (!all_of(name, is_alnum, "-_.") || is_digit(name.p[0]))
         return "a valid environment variable name must consist of letters, digits, '_', '-' or "
-               "'.', "
-               "and not start with a digit";
+               "'.', and not start with a digit";
     if (str_starts(name, STR("..")))
         return "must not start with '..'";
     return str_is(name, ".") ? "must not be '.'" : NULL;
@@ -150,4 +184,86 @@ const char *naming_config_key(struct str name)
     if (str_starts(name, STR("..")))
         return "must not start with '..'";
     return str_is(name, ".") ? "must not be '.'" : NULL;
+}
+
+const char *naming_signer(struct str name)
+{
+    const ptrdiff_t slash = str_chr(name, '/');
+    if (slash < 0 || str_chr(str_from(name, (size_t)slash + 1), '/') >= 0)
+        return "must be a domain and a path, as in \"example.com/signer-name\"";
+    const struct str domain = str_sub(name, 0, (size_t)slash);
+    struct str rest = domain, label;
+    if (domain.n > NAMING_SUBDOMAIN_MAX || naming_subdomain(domain))
+        return "the part before '/' must be a DNS subdomain of at most 253 characters";
+    while (str_split(&rest, '.', &label)) {
+        if (naming_label(label))
+            return "labels of the domain must be no more than 63 characters";
+    }
+    if (str_chr(domain, '.') < 0)
+        return "the domain must have at least two labels";
+    rest = str_from(name, (size_t)slash + 1);
+    if (name.n > NAMING_SIGNER_MAX)
+        return "must be no more than 571 characters";
+    if (rest.n == 0 || rest.p[rest.n - 1] == '.')
+        return "the part after '/' must be a name, or names joined by dots";
+    while (str_split(&rest, '.', &label)) {
+        if (naming_subdomain(label))
+            return "the part after '/' must be a name, or names joined by dots";
+    }
+    return NULL;
+}
+
+const char *naming_trust_bundle(struct str name)
+{
+    ptrdiff_t last = -1;
+    for (size_t i = 0; i < name.n; i++) {
+        if (name.p[i] == ':')
+            last = (ptrdiff_t)i;
+    }
+    if (last == 0)
+        return "must not begin with ':'";
+    if (last > 0 && str_chr(str_sub(name, 0, (size_t)last), '/') >= 0)
+        return "must have ':' instead of '/' in the name of the signer";
+    return naming_subdomain(str_from(name, (size_t)(last + 1)));
+}
+
+static bool is_sysctl_char(char c)
+{
+    return is_lower_alnum(c) || c == '-' || c == '_';
+}
+
+const char *naming_sysctl(struct str name)
+{
+    bool good = name.n > 0 && name.n <= NAMING_SUBDOMAIN_MAX;
+    for (size_t i = 0; good && i < name.n; i++) {
+        const bool part = name.p[i] != '.' && name.p[i] != '/';
+        const bool first = i == 0 || name.p[i - 1] == '.' || name.p[i - 1] == '/';
+        const bool last = i + 1 == name.n || name.p[i + 1] == '.' || name.p[i + 1] == '/';
+        if (!part)
+            good = !first && !last;
+        else
+            good = first || last ? is_lower_alnum(name.p[i]) : is_sysctl_char(name.p[i]);
+    }
+    return good ? NULL
+                : "must have at most 253 characters: lower-case letters, digits, '-' and '_' in "
+                  "parts that begin and end with a letter or digit, joined by '.' or '/'";
+}
+
+const char *naming_ip(struct str address)
+{
+    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
+    char text[INET6_ADDRSTRLEN];
+    unsigned char bytes[16];
+    bool good = address.n > 0 && address.n < sizeof(text);
+    if (good) {
+        memcpy(text, address.p, address.n);
+        text[address.n] = '\0';
+        good = inet_pton(AF_INET, text, bytes) == 1;
+        if (!good && inet_pton(AF_INET6, text, bytes) == 1) {
+            if (memcmp(bytes, mapped, sizeof(mapped)) == 0)
+                return "must not be an IPv4 address written as IPv6";
+            good = true;
+        }
+    }
+    return good ? NULL : "must be a valid IP address, as in 10.9.8.7 or 2001:db8::ffff";
 }
