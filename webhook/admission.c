@@ -4,6 +4,7 @@
 #include "webhook/admission.h"
 #include "base/ensure.h"
 #include "base/log.h"
+#include "webhook/review_memory.h"
 
 #define PATCH_MAX ((size_t)8 << 20)
 
@@ -19,6 +20,7 @@ void admission_init(struct admission *admission)
                                      .root_queue_protection = true,
                                      .pod_level_resources = true},
                            .limits = {.values = LIMIT_JSON_VALUES, .depth = LIMIT_JSON_DEPTH}};
+    review_memory_setup();
     snapshot_cell_init(&admission->queues, queue_snapshot_new(NULL, 0, false));
     snapshot_cell_init(&admission->namespaces, namespace_snapshot_new(NULL, 0, false));
     snapshot_cell_init(&admission->pods, NULL);
@@ -144,8 +146,9 @@ static bool run_handler(const struct admission_path *entry, struct admission_cas
                         struct verdict *ret_verdict)
 {
     struct buf patch cleanup_buf = BUF_INIT(PATCH_MAX);
-    cJSON *object cleanup_tree = parse(c->review->object);
-    cJSON *old cleanup_tree = parse(c->review->old_object);
+    review_memory_begin();
+    cJSON *object = parse(c->review->object);
+    cJSON *old = parse(c->review->old_object);
     c->object = object;
     c->old = old;
     json_patch_init(&c->patch, &patch);
@@ -156,6 +159,7 @@ static bool run_handler(const struct admission_path *entry, struct admission_cas
     if (!c->wait)
         *ret_verdict = conclude(entry, c, &patch);
     problems_clear(&c->problems);
+    review_memory_end(object, old);
     return !c->wait;
 }
 

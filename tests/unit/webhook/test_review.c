@@ -180,7 +180,7 @@ static void test_number_of_values(void **state)
 
 static void test_unknown_path(void **state)
 {
-    struct asked asked = ask(*state, "/pods/mutate", STR("{}"));
+    struct asked asked = ask(*state, "/nothing/mutate", STR("{}"));
     assert_int_equal(asked.status, 404);
     buf_clear(&asked.body);
 }
