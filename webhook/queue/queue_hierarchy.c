@@ -54,9 +54,12 @@ static const struct quantity *limit_above(const struct queue_case *q, struct str
     return NULL;
 }
 
-/* The most that a queue below asks for, the first on each way down; NULL for none. */
-static const struct quantity *most_below(const struct queue_snapshot *queues, struct str queue,
-                                         struct str resource, int levels)
+/*
+ * The most that a queue below asks for, the first on each way down; NULL for none. A queue has one
+ * parent, so each is visited once unless the way leads back to `start`.
+ */
+static const struct quantity *most_below(const struct queue_snapshot *queues, struct str start,
+                                         struct str queue, struct str resource, int levels)
 {
     struct queue_view *const *children;
     const struct quantity *most = NULL;
@@ -64,9 +67,11 @@ static const struct quantity *most_below(const struct queue_snapshot *queues, st
         return NULL;
     const size_t count = queue_snapshot_children(queues, queue, &children);
     for (size_t i = 0; i < count; i++) {
+        if (str_eq(children[i]->name, start))
+            continue;
         const struct quantity *own = positive(&children[i]->capability, resource);
         if (!own)
-            own = most_below(queues, children[i]->name, resource, levels - 1);
+            own = most_below(queues, start, children[i]->name, resource, levels - 1);
         if (own && (!most || quantity_cmp(*own, *most) > 0))
             most = own;
     }
@@ -75,8 +80,9 @@ static const struct quantity *most_below(const struct queue_snapshot *queues, st
 
 static void check_capability(const struct queue_case *q)
 {
-    for (size_t i = 0; i < q->capability.n; i++) {
-        const struct resource *own = &q->capability.items[i];
+    const struct str name = str_of(q->name);
+    for (size_t i = 0; i < q->now.capability.n; i++) {
+        const struct resource *own = &q->now.capability.items[i];
         if (!is_shared(own->name) || own->quantity.nano <= 0)
             continue;
         const struct quantity_text text = quantity_text(own->quantity);
@@ -85,8 +91,7 @@ static void check_capability(const struct queue_case *q)
             problem_invalid(&q->c->problems,
                             "queue %s capability[%s]=%s exceeds its ancestor's capability=%s",
                             q->name, own->name.p, text.text, quantity_text(*above).text);
-        const struct quantity *below =
-            most_below(q->c->queues, str_of(q->name), own->name, LEVELS_MAX);
+        const struct quantity *below = most_below(q->c->queues, name, name, own->name, LEVELS_MAX);
         if (below && quantity_cmp(own->quantity, *below) < 0)
             problem_invalid(
                 &q->c->problems,
@@ -214,11 +219,11 @@ void queue_check_hierarchy(struct queue_case *q)
             problem_state(&q->c->problems, "parent queue %s not found", q->parent);
             return;
         }
-        check_sum(q, parent->name, owner.p, SHARE_GUARANTEE, &q->guarantee, &parent->guarantee);
-        check_sum(q, parent->name, owner.p, SHARE_DESERVED, &q->deserved, &parent->deserved);
+        check_sum(q, parent->name, owner.p, SHARE_GUARANTEE, &q->now.guarantee, &parent->guarantee);
+        check_sum(q, parent->name, owner.p, SHARE_DESERVED, &q->now.deserved, &parent->deserved);
     }
     check_capability(q);
     owner = arena_printf(q->c->arena, "queue %s", q->name);
-    check_sum(q, name, owner.p, SHARE_GUARANTEE, NULL, &q->guarantee);
-    check_sum(q, name, owner.p, SHARE_DESERVED, NULL, &q->deserved);
+    check_sum(q, name, owner.p, SHARE_GUARANTEE, NULL, &q->now.guarantee);
+    check_sum(q, name, owner.p, SHARE_DESERVED, NULL, &q->now.deserved);
 }

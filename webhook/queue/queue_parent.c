@@ -4,8 +4,12 @@
 #include "api/names.h"
 #include "webhook/queue/queue_rules.h"
 
-/* Levels of the subtree under `name`, the queue itself counted; stops counting above `limit`. */
-static int64_t height_of(const struct queue_snapshot *queues, struct str name, int64_t limit)
+/*
+ * Levels of the subtree under `name`, the queue itself counted; stops counting above `limit`. A
+ * queue has one parent, so each is visited once unless the way leads back to `start`.
+ */
+static int64_t height_of(const struct queue_snapshot *queues, struct str start, struct str name,
+                         int64_t limit)
 {
     struct queue_view *const *children;
     int64_t highest = 0;
@@ -13,7 +17,9 @@ static int64_t height_of(const struct queue_snapshot *queues, struct str name, i
         return 1;
     const size_t count = queue_snapshot_children(queues, name, &children);
     for (size_t i = 0; i < count; i++) {
-        int64_t height = height_of(queues, children[i]->name, limit - 1);
+        if (str_eq(children[i]->name, start))
+            continue;
+        int64_t height = height_of(queues, start, children[i]->name, limit - 1);
         highest = height > highest ? height : highest;
     }
     return highest + 1;
@@ -53,31 +59,55 @@ static int64_t depth_of(struct queue_case *q)
 static void check_depth(struct queue_case *q)
 {
     const int64_t limit = q->c->rules->max_queue_depth;
+    const struct str name = str_of(q->name);
     int64_t depth = depth_of(q);
     if (depth < 0)
         return;
     /* An update moves what lies below, too. */
-    depth += height_of(q->c->queues, str_of(q->name), limit) - 1;
+    depth += height_of(q->c->queues, name, name, limit) - 1;
     if (depth > limit)
         problem_invalid(&q->c->problems, "queue %s exceeds the maximum allowed depth of %lld",
                         q->name, (long long)limit);
 }
 
-void queue_check_parent(struct queue_case *q)
+static bool is_closed(const struct queue_view *queue)
+{
+    return str_is(queue->state, "Closed") || str_is(queue->state, "Closing");
+}
+
+static void check_room(struct queue_case *q)
 {
     struct queue_view *const *children;
-    if (!*q->parent || strcmp(q->parent, ROOT_QUEUE) == 0)
+    const struct queue_view *parent = queue_snapshot_get(q->c->queues, str_of(q->parent));
+    if (!parent)
+        return;
+    if (is_closed(parent))
+        problem_state(&q->c->problems,
+                      "queue %s cannot be the parent queue of queue %s because its status is `%s`",
+                      q->parent, q->name, parent->state.p);
+    if (parent->allocated_pods &&
+        queue_snapshot_children(q->c->queues, parent->name, &children) == 0)
+        problem_state(&q->c->problems,
+                      "queue %s cannot be the parent queue of queue %s because it has allocated "
+                      "Pods: %lld",
+                      q->parent, q->name, (long long)parent->allocated_pods);
+}
+
+void queue_check_parent(struct queue_case *q)
+{
+    if (!*q->parent)
+        return;
+    if (strcmp(q->name, ROOT_QUEUE) == 0) {
+        problem_invalid(&q->c->problems, "queue %s cannot have a parent queue (spec.parent %.253s)",
+                        q->name, q->parent);
+        return;
+    }
+    if (strcmp(q->parent, ROOT_QUEUE) == 0)
         return;
     if (strcmp(q->parent, q->name) == 0) {
         problem_invalid(&q->c->problems, "queue %s cannot use itself as parent", q->name);
         return;
     }
     check_depth(q);
-    const struct queue_view *parent = queue_snapshot_get(q->c->queues, str_of(q->parent));
-    if (parent && parent->allocated_pods &&
-        queue_snapshot_children(q->c->queues, parent->name, &children) == 0)
-        problem_state(&q->c->problems,
-                      "queue %s cannot be the parent queue of queue %s because it has allocated "
-                      "Pods: %lld",
-                      q->parent, q->name, (long long)parent->allocated_pods);
+    check_room(q);
 }

@@ -9,15 +9,27 @@
 #define QUEUE_HIERARCHY "volcano.sh/hierarchy"
 #define QUEUE_HIERARCHY_WEIGHTS "volcano.sh/hierarchy-weights"
 
-/* The queue under review, read. */
-struct queue_case {
-    struct admission_case *c;
-    const char *name, *parent; /* borrowed from the tree */
+/* What the rules read of a queue. Texts are borrowed from its tree. */
+struct queue_object {
+    const char *name, *parent, *state, *hierarchy, *weights;
     struct resources capability, deserved, guarantee;
-    bool parent_changed, resources_changed; /* both true on CREATE */
+    struct problems faults; /* of the quantities, each by itself */
 };
 
-/* The fields by themselves: quantities, state, hierarchy annotations. */
+/* The queue under review. */
+struct queue_case {
+    struct admission_case *c;
+    const char *name, *parent;    /* of `now` */
+    struct queue_object now, old; /* `old` is empty on CREATE */
+    bool parent_changed, resources_changed, annotations_changed, state_changed; /* all true on
+                                                                                   CREATE */
+};
+
+/* Fills a case whose `c` is set, and clears it. */
+void queue_read(struct queue_case *q, bool create);
+void queue_case_clear(struct queue_case *q);
+
+/* The fields by themselves: quantities, state, hierarchy annotations, as far as they changed. */
 void queue_check_fields(struct queue_case *q);
 /* spec.parent: exists, no cycle, not too deep, takes children. */
 void queue_check_parent(struct queue_case *q);

@@ -1,28 +1,12 @@
 /*
  * /queues/validate: steps of CREATE and UPDATE, and DELETE. The steps themselves are in
  * queue_fields.c, queue_parent.c and queue_hierarchy.c.
+ *
+ * An UPDATE is asked only about what it changes: a queue that predates a rule can be labelled,
+ * closed and deleted.
  */
 #include "api/names.h"
 #include "webhook/queue/queue_rules.h"
-
-static struct resources read_old(struct admission_case *c, const cJSON *object)
-{
-    struct problems ignored = PROBLEMS_INIT;
-    struct resources list = resources_read(object, "", c->arena, &ignored);
-    problems_clear(&ignored);
-    return list;
-}
-
-static bool same_resources(struct admission_case *c, const struct queue_case *q)
-{
-    const cJSON *spec = tree_get(c->old, "spec");
-    const struct resources capability = read_old(c, tree_get(spec, "capability"));
-    const struct resources deserved = read_old(c, tree_get(spec, "deserved"));
-    const struct resources guarantee =
-        read_old(c, tree_get(tree_get(spec, "guarantee"), "resource"));
-    return resources_equal(&capability, &q->capability) &&
-           resources_equal(&deserved, &q->deserved) && resources_equal(&guarantee, &q->guarantee);
-}
 
 static void check_root(const struct queue_case *q)
 {
@@ -34,21 +18,17 @@ static void check_root(const struct queue_case *q)
 
 static void check_write(struct admission_case *c, bool create)
 {
-    const cJSON *spec = tree_get(c->object, "spec");
-    struct queue_case q = {.c = c,
-                           .name = tree_str(tree_get(c->object, "metadata"), "name"),
-                           .parent = tree_str(spec, "parent")};
+    struct queue_case q = {.c = c};
+    queue_read(&q, create);
     const bool root = strcmp(q.name, ROOT_QUEUE) == 0;
     queue_check_fields(&q);
-    q.parent_changed =
-        create || strcmp(q.parent, tree_str(tree_get(c->old, "spec"), "parent")) != 0;
-    q.resources_changed = create || !same_resources(c, &q);
     if (q.parent_changed)
         queue_check_parent(&q);
     if (root && !create)
         check_root(&q);
     if (!root && c->problems.count == 0 && !c->wait && (q.parent_changed || q.resources_changed))
         queue_check_hierarchy(&q);
+    queue_case_clear(&q);
 }
 
 /* ---- deletion ------------------------------------------------------------------------------ */
@@ -61,6 +41,7 @@ static void check_children(struct admission_case *c, struct str name)
     const size_t count = queue_snapshot_children(c->queues, name, &children);
     if (count == 0)
         return;
+    c->wait = !c->last_try; /* they may have been deleted a moment ago */
     problem_invalid(&c->problems, "queue %.*s can not be deleted because it has %zu child queues: ",
                     STR_ARG(name), count);
     for (size_t i = 0; i < count && i < NAMED_CHILDREN_MAX; i++)
