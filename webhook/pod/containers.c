@@ -247,8 +247,7 @@ static void check_names_of_init(struct rule_walk *walk, const cJSON *containers,
     cJSON_ArrayForEach(container, containers)
     {
         const struct field item_at = field_item(at, i++), name_at = field_member(&item_at, "name");
-        const char *name = tree_str(container, "name");
-        if (*name && map_has(&regular, str_of(name)))
+        if (map_has(&regular, str_of(tree_str(container, "name"))))
             field_duplicate(walk->problems, &name_at, tree_get(container, "name"));
     }
     map_clear(&regular);

@@ -121,8 +121,6 @@ static void check_mount(struct rule_walk *walk, const cJSON *container, const cJ
                        expr_at = field_member(at, "subPathExpr"),
                        propagation_at = field_member(at->parent, "mountPropagation");
     shape_check(walk, &mount_shape, mount, at);
-    if (!cJSON_IsObject(mount))
-        return;
     if (!map_has(&pod_case_of(walk)->volumes, str_of(tree_str(mount, "name"))))
         field_not_found(walk->problems, &name_at, tree_get(mount, "name"));
     if (*tree_str(mount, "subPath") && *tree_str(mount, "subPathExpr"))
@@ -161,8 +159,6 @@ static void check_device(struct rule_walk *walk, const cJSON *device, const stru
     const struct map *volumes = &pod_case_of(walk)->volumes;
     const struct str name = str_of(tree_str(device, "name"));
     shape_check(walk, &device_shape, device, at);
-    if (!cJSON_IsObject(device))
-        return;
     const cJSON *volume = map_get(volumes, name);
     if (!map_has(volumes, name))
         field_not_found(walk->problems, &name_at, tree_get(device, "name"));

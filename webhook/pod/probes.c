@@ -167,16 +167,16 @@ static const struct rule no_signal_rules[] = {
 static void check_stop_signal(struct rule_walk *walk, const cJSON *lifecycle,
                               const struct field *at)
 {
-    static const struct {
-        const char *os;
-        struct shape shape;
-    } systems[] = {{"", {.rules = no_signal_rules}},
-                   {"linux", {.rules = linux_signal_rules}},
-                   {"windows", {.rules = windows_signal_rules}}};
-    for (size_t i = 0; i < ARRAY_SIZE(systems); i++) {
-        if (strcmp(systems[i].os, pod_case_of(walk)->os) == 0)
-            shape_check(walk, &systems[i].shape, lifecycle, at);
-    }
+    static const struct shape no_signal = {.rules = no_signal_rules},
+                              linux_signal = {.rules = linux_signal_rules},
+                              windows_signal = {.rules = windows_signal_rules};
+    const struct pod_case *pod = pod_case_of(walk);
+    if (!tree_get(pod->spec, "os"))
+        shape_check(walk, &no_signal, lifecycle, at);
+    else if (strcmp(pod->os, "linux") == 0)
+        shape_check(walk, &linux_signal, lifecycle, at);
+    else if (strcmp(pod->os, "windows") == 0)
+        shape_check(walk, &windows_signal, lifecycle, at);
 }
 
 static const struct rule lifecycle_rules[] = {
