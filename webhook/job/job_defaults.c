@@ -3,6 +3,7 @@
  */
 #include "webhook/job/job_defaults.h"
 #include "base/buf.h"
+#include "base/map.h"
 #include "json/writer.h"
 #include <stdio.h>
 
@@ -63,14 +64,44 @@ int64_t job_task_minimum_of(const cJSON *task)
     return tree_i64_or_0(task, "replicas");
 }
 
-static void default_task(const struct walk *walk, cJSON *task, size_t index)
+/* ---- names of tasks ------------------------------------------------------------------------ */
+
+struct names {
+    struct map taken; /* that users gave; filled when the first name is made */
+    size_t next;      /* number to try where the place of the task is taken */
+    bool known;
+};
+
+/* The names in the order of the tasks, so that those given to the same tasks are the same again. */
+static void collect_names(struct names *names, const cJSON *task)
 {
-    char pointer[POINTER_MAX], name[40];
-    (void)snprintf(pointer, sizeof(pointer), "/spec/tasks/%zu", index);
-    if (no_text(task, "name")) {
-        (void)snprintf(name, sizeof(name), "default%zu", index);
-        set_text(walk, task, pointer, "name", str_of(name));
+    for (; task; task = task->next) {
+        if (*tree_str(task, "name"))
+            map_set(&names->taken, str_of(tree_str(task, "name")), NULL);
     }
+    names->known = true;
+}
+
+/* "default<index>", or with a number past all places when a user has called a task so. */
+static void make_name(struct names *names, const cJSON *tasks, size_t index, char text[40])
+{
+    if (!names->known) {
+        collect_names(names, tasks->child);
+        names->next = (size_t)cJSON_GetArraySize(tasks);
+    }
+    (void)snprintf(text, 40, "default%zu", index);
+    while (map_has(&names->taken, str_of(text)))
+        (void)snprintf(text, 40, "default%zu", names->next++);
+}
+
+/* ---- tasks --------------------------------------------------------------------------------- */
+
+static void default_task(const struct walk *walk, cJSON *task, size_t index, const char *name)
+{
+    char pointer[POINTER_MAX];
+    (void)snprintf(pointer, sizeof(pointer), "/spec/tasks/%zu", index);
+    if (*name)
+        set_text(walk, task, pointer, "name", str_of(name));
     if (!tree_get(task, "minAvailable"))
         set_number(walk, task, pointer, "minAvailable", job_task_minimum_of(task));
     if (no_number(task, "maxRetry"))
@@ -85,6 +116,7 @@ static void default_task(const struct walk *walk, cJSON *task, size_t index)
 /* Returns the sum of the tasks' minima. */
 static int64_t default_tasks(const struct walk *walk, cJSON *tasks)
 {
+    struct names names = {.taken = MAP_INIT};
     int64_t sum = 0;
     size_t index = 0;
     cJSON *task;
@@ -97,10 +129,14 @@ static int64_t default_tasks(const struct walk *walk, cJSON *tasks)
             if (minimum > INT32_MAX - sum)
                 minimum = INT32_MAX - sum;
             sum += minimum;
-            default_task(walk, task, index);
+            char name[40] = "";
+            if (no_text(task, "name"))
+                make_name(&names, tasks, index, name);
+            default_task(walk, task, index, name);
         }
         index++;
     }
+    map_clear(&names.taken);
     return sum;
 }
 

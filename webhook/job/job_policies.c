@@ -2,6 +2,7 @@
  * Lifecycle policies of jobs and tasks (part of /jobs/validate).
  */
 #include "base/map.h"
+#include "base/timefmt.h"
 #include "webhook/job/job_rules.h"
 #include <stdio.h>
 
@@ -31,10 +32,11 @@ static int index_of(const char *const *list, size_t n, const char *text)
     return -1;
 }
 
-static void check_action(struct policy_check *check, const cJSON *policy)
+/* An exit code without an action is no fault: it has no effect. */
+static void check_action(struct policy_check *check, const cJSON *policy, bool required)
 {
     const char *action = tree_str(policy, "action");
-    if (index_of(actions, ARRAY_SIZE(actions), action) >= 0)
+    if (index_of(actions, ARRAY_SIZE(actions), action) >= 0 || (!*action && !required))
         return;
     check->bad_action = true;
     problem_invalid(check->problems, "%s: Invalid value: \"%.64s\": invalid policy action%s",
@@ -70,7 +72,7 @@ static void check_events(struct policy_check *check, const cJSON *policy)
     if (*event && (index < 0 || !(check->current & (1U << index))))
         check_event(check, event);
     check->seen |= check->current;
-    check_action(check, policy);
+    check_action(check, policy, true);
 }
 
 static void check_exit_code(struct policy_check *check, const cJSON *policy)
@@ -85,6 +87,20 @@ static void check_exit_code(struct policy_check *check, const cJSON *policy)
         problem_invalid(check->problems, "%s: Invalid value: \"%s\": duplicate exitCode %s%s",
                         check->label, text, text, check->where);
     map_set(&check->codes, str_of(text), NULL);
+    check_action(check, policy, false);
+}
+
+static void check_timeout(struct policy_check *check, const cJSON *policy)
+{
+    const cJSON *timeout = tree_get(policy, "timeout");
+    const char *text = tree_str(policy, "timeout");
+    int64_t ns = 0;
+    if (!timeout || (duration_parse(str_of(text), &ns) && ns >= 0))
+        return;
+    problem_invalid(check->problems,
+                    "%s: Invalid value: \"%.64s\": the timeout must be a duration such as 90s, 5m "
+                    "or 1h30m%s",
+                    check->label, text, check->where);
 }
 
 static void check_policy(struct policy_check *check, const cJSON *policy)
@@ -102,6 +118,7 @@ static void check_policy(struct policy_check *check, const cJSON *policy)
     else
         problem_invalid(check->problems, "%s: either event and exitCode should be specified%s",
                         check->label, check->where);
+    check_timeout(check, policy);
 }
 
 static void list_valid(struct problems *problems, const char *what, const char *const *list,

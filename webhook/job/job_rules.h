@@ -23,6 +23,18 @@ void job_check_dependencies(struct admission_case *c, const cJSON *tasks);
 /* The pod of the highest index has a name that a pod may have. */
 void job_check_pod_name(struct problems *problems, const char *job_name, const char *task_name,
                         int64_t replicas);
+/* The job's own name, those that are made of it but for the pods', and the queue's as a label. */
+void job_check_names(struct admission_case *c, const cJSON *spec, const char *job_name);
+/* Plugins: there are such, and the tasks that they look for. */
+void job_check_plugins(struct admission_case *c, const cJSON *spec);
+/* The plugin of the job that brings the plugin `name` (itself or another), or NULL. */
+const char *job_implies_plugin(const cJSON *spec, const char *name);
+/* Volumes of the job, and mounts in its templates at the same path. */
+void job_check_volumes(struct admission_case *c, const cJSON *spec, const char *path);
+
+/* Warnings of what is in the spec, and of a gang larger than its queue can be. */
+void job_warn(struct admission_case *c, const cJSON *spec, const char *path);
+void job_warn_of_queue(struct admission_case *c, const cJSON *spec);
 
 /*
  * The rules of a new job's spec that need no queue, also for specs inside CronJobs: `job_name` is

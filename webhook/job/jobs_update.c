@@ -67,6 +67,10 @@ static void check_values(struct admission_case *c, const cJSON *spec, const cJSO
     if (minimum < 0)
         problem_invalid(&c->problems, "job 'minAvailable' must be >= 0");
     job_check_topology(&c->problems, tree_get(spec, "networkTopology"), "");
+    if (tree_i64_or_0(spec, "minSuccess") > sum)
+        case_warn(c, "spec.minSuccess: %lld pods cannot succeed, the job has %lld",
+                  (long long)tree_i64_or_0(spec, "minSuccess"), (long long)sum);
+    job_warn_of_queue(c, spec);
 }
 
 /* ---- what may not change ------------------------------------------------------------------- */

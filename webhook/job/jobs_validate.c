@@ -3,12 +3,10 @@
  */
 #include "api/names.h"
 #include "base/map.h"
+#include "base/quantity.h"
 #include "webhook/job/job_rules.h"
-#include "webhook/rules/naming.h"
+#include "webhook/pod/template.h"
 #include <stdio.h>
-
-static const char *const known_plugins[] = {"ssh", "env",     "svc",      "tensorflow",
-                                            "mpi", "pytorch", "hcclrank", "ray"};
 
 /* ---- parts shared with UPDATE -------------------------------------------------------------- */
 
@@ -57,21 +55,65 @@ void job_check_partition(struct problems *problems, const cJSON *task, const cha
     job_check_topology(problems, tree_get(policy, "networkTopology"), where);
 }
 
-void job_check_pod_name(struct problems *problems, const char *job_name, const char *task_name,
-                        int64_t replicas)
+/* The job that a spec makes. */
+struct job_subject {
+    const char *name;
+    const char *path; /* in front of its fields */
+};
+
+/* ---- pod templates ------------------------------------------------------------------------- */
+
+/* For a topology policy: CPUs are given out whole. Requests stand for limits where both count. */
+static void check_whole_cpu(struct admission_case *c, const cJSON *container, size_t task,
+                            size_t index, const char *path)
 {
-    char name[600];
-    const int64_t index = replicas > 0 ? replicas - 1 : 0;
-    (void)snprintf(name, sizeof(name), "%.253s-%.253s-%lld", job_name, task_name, (long long)index);
-    const char *reason = naming_qualified(str_of(name));
-    if (reason)
-        problem_invalid(problems, "create pod with name %s validate failed [%s];", name, reason);
+    const cJSON *resources = tree_get(container, "resources");
+    const cJSON *requests = tree_object(resources, "requests");
+    const cJSON *cpu = tree_get(requests ? requests : tree_object(resources, "limits"), "cpu");
+    struct quantity quantity = QUANTITY_ZERO;
+    struct error err = ERROR_INIT;
+    if (cpu && quantity_parse(tree_scalar(cpu, c->arena), &quantity, &err) < 0)
+        return; /* a fault of the template */
+    if (quantity.nano == 0 || quantity.nano % 1000000000 != 0)
+        problem_invalid(&c->problems,
+                        "the cpu request isn't an integer in %sspec.task[%zu] container[%zu].",
+                        path, task, index);
+}
+
+static void check_topology_policy(struct admission_case *c, const cJSON *task, size_t index,
+                                  const char *path)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    const char *policy = tree_str(task, "topologyPolicy");
+    const cJSON *pod = tree_get(tree_get(task, "template"), "spec"), *container;
+    size_t number = 0;
+    if (!*policy || strcmp(policy, "none") == 0)
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        cJSON_ArrayForEach(container, tree_array(pod, lists[i]))
+        {
+            check_whole_cpu(c, container, index, number++, path);
+        }
+    }
+}
+
+static void check_template(struct admission_case *c, const cJSON *task, size_t index,
+                           const char *path)
+{
+    const struct pod_template_options options = {c->rules->pod_level_resources};
+    struct rule_walk walk = {.problems = &c->problems, .arena = c->arena};
+    const size_t before = c->problems.count;
+    const struct str root = arena_printf(c->arena, "%sspec.task[%zu].template", path, index);
+    const struct field at = field_root(root.p);
+    pod_template_check(&walk, tree_get(task, "template"), &at, &options);
+    if (c->problems.count == before)
+        check_topology_policy(c, task, index, path);
 }
 
 /* ---- tasks --------------------------------------------------------------------------------- */
 
-static void check_task(struct admission_case *c, const cJSON *task, const char *name,
-                       const char *job_name, const char *path)
+static void check_task(struct admission_case *c, const cJSON *task, const char *name, size_t index,
+                       const struct job_subject *job)
 {
     char where[80], label[128];
     const int64_t replicas = tree_i64_or_0(task, "replicas");
@@ -80,16 +122,17 @@ static void check_task(struct admission_case *c, const cJSON *task, const char *
     if (tree_i64(task, "minAvailable", &minimum) && minimum > replicas)
         problem_invalid(&c->problems,
                         "'minAvailable' is greater than 'replicas' in task: %.63s, job: %.63s",
-                        name, job_name);
-    (void)snprintf(label, sizeof(label), "%.100sspec.tasks.policies", path);
+                        name, job->name);
+    (void)snprintf(label, sizeof(label), "%.100sspec.tasks.policies", job->path);
     job_check_policies(&c->problems, tree_array(task, "policies"), label, where);
-    job_check_pod_name(&c->problems, job_name, name, replicas);
-    job_check_partition(&c->problems, task, name, job_name);
+    job_check_pod_name(&c->problems, job->name, name, replicas);
+    check_template(c, task, index, job->path);
+    job_check_partition(&c->problems, task, name, job->name);
 }
 
 /* Returns the sum of all replicas. */
-static int64_t check_tasks(struct admission_case *c, const cJSON *tasks, const char *job_name,
-                           const char *path)
+static int64_t check_tasks(struct admission_case *c, const cJSON *tasks,
+                           const struct job_subject *job)
 {
     struct map names = MAP_INIT; /* value: non-NULL once reported */
     int64_t sum = 0;
@@ -98,91 +141,22 @@ static int64_t check_tasks(struct admission_case *c, const cJSON *tasks, const c
     cJSON_ArrayForEach(task, tasks)
     {
         char text[TASK_NAME_MAX];
-        const char *name = job_task_name(task, index++, text);
+        const char *name = job_task_name(task, index, text);
         if (__builtin_add_overflow(sum, tree_i64_or_0(task, "replicas"), &sum))
             sum = INT64_MAX;
         if (!map_has(&names, str_of(name))) {
             map_set(&names, str_of(name), NULL);
         } else if (!map_set(&names, str_of(name), &names)) {
-            problem_invalid(&c->problems, "duplicated task name %.63s", name);
+            problem_invalid(&c->problems, "duplicated task name %.63s%s", name,
+                            name == text ? " (a task without a name is called so)" : "");
         }
-        check_task(c, task, name, job_name, path);
+        check_task(c, task, name, index++, job);
     }
     map_clear(&names);
     return sum;
 }
 
 /* ---- the job ------------------------------------------------------------------------------- */
-
-static void check_job_name(struct admission_case *c, const cJSON *spec, const char *job_name)
-{
-    static const char *const with_service[] = {"svc", "tensorflow", "mpi", "pytorch", "ray"};
-    const cJSON *plugins = tree_object(spec, "plugins");
-    const char *reason = naming_qualified(str_of(job_name));
-    if (reason)
-        problem_invalid(&c->problems, "create job with name %.253s validate failed [%s]", job_name,
-                        reason);
-    for (size_t i = 0; i < ARRAY_SIZE(with_service) && plugins; i++) {
-        if (!cJSON_GetObjectItemCaseSensitive(plugins, with_service[i]))
-            continue;
-        reason = naming_service(str_of(job_name));
-        if (reason)
-            problem_invalid(&c->problems,
-                            "create service with name %.253s validate failed [%s] (the job plugin "
-                            "%s makes a Service of the job's name)",
-                            job_name, reason, with_service[i]);
-        return;
-    }
-}
-
-static void check_plugins(struct admission_case *c, const cJSON *plugins)
-{
-    const cJSON *plugin;
-    cJSON_ArrayForEach(plugin, plugins)
-    {
-        bool known = false;
-        for (size_t i = 0; i < ARRAY_SIZE(known_plugins); i++)
-            known = known || strcmp(plugin->string, known_plugins[i]) == 0;
-        if (!known)
-            problem_invalid(&c->problems, "unable to find job plugin: %.63s", plugin->string);
-    }
-}
-
-static void check_volume(struct admission_case *c, struct map *paths, const cJSON *volume)
-{
-    const char *path = tree_str(volume, "mountPath"), *claim = tree_str(volume, "volumeClaimName");
-    const bool has_claim = tree_get(volume, "volumeClaim") != NULL;
-    struct problems *problems = &c->problems;
-    if (!*path)
-        problem_invalid(problems, "mountPath is required;");
-    else if (map_has(paths, str_of(path)))
-        problem_invalid(problems, "duplicated mountPath: %.256s;", path);
-    else if (!has_claim && !*claim)
-        problem_invalid(problems,
-                        "either VolumeClaim or VolumeClaimName must be specified; (mountPath "
-                        "%.256s)",
-                        path);
-    else if (has_claim && *claim)
-        problem_invalid(problems,
-                        "conflict: volumeClaim and volumeClaimName are both given for mountPath "
-                        "%.256s; give the name of a claim that exists or a claim to make",
-                        path);
-    else if (*claim && naming_subdomain(str_of(claim)))
-        problem_invalid(problems, "invalid VolumeClaimName %.253s: %s", claim,
-                        naming_subdomain(str_of(claim)));
-    map_set(paths, str_of(path), NULL);
-}
-
-static void check_volumes(struct admission_case *c, const cJSON *volumes)
-{
-    struct map paths = MAP_INIT;
-    const cJSON *volume;
-    cJSON_ArrayForEach(volume, volumes)
-    {
-        check_volume(c, &paths, volume);
-    }
-    map_clear(&paths);
-}
 
 static void check_queue(struct admission_case *c, const char *name)
 {
@@ -212,37 +186,63 @@ static void check_queue(struct admission_case *c, const char *name)
                       queue->name.p, count);
 }
 
+/* What the job needs of its pods against how many it has. */
+static void check_sums(struct admission_case *c, const cJSON *spec, int64_t replicas)
+{
+    const int64_t minimum = tree_i64_or_0(spec, "minAvailable");
+    const int64_t success = tree_i64_or_0(spec, "minSuccess");
+    if (replicas < minimum)
+        problem_invalid(
+            &c->problems,
+            "job 'minAvailable' should not be greater than total replicas in tasks (%lld > %lld)",
+            (long long)minimum, (long long)replicas);
+    if (replicas < success)
+        problem_invalid(
+            &c->problems,
+            "job 'minSuccess' should not be greater than total replicas in tasks (%lld > %lld)",
+            (long long)success, (long long)replicas);
+}
+
 void job_check_spec(struct admission_case *c, const cJSON *spec, const char *job_name,
                     const char *path)
 {
     char label[128];
+    const struct job_subject job = {job_name, path};
     const cJSON *tasks = tree_array(spec, "tasks");
     if (!tasks || !tasks->child) {
-        problem_invalid(&c->problems, "No task specified in job spec%s%s", *path ? " at " : "",
-                        path);
+        problem_invalid(&c->problems, "No task specified in job spec%s%s", *path ? ": " : "",
+                        *path ? arena_printf(c->arena, "%sspec.tasks", path).p : "");
         return;
     }
     (void)snprintf(label, sizeof(label), "%.100sspec.policies", path);
     job_check_topology(&c->problems, tree_get(spec, "networkTopology"), "");
-    const int64_t replicas = check_tasks(c, tasks, job_name, path);
-    check_job_name(c, spec, job_name);
-    if (replicas < tree_i64_or_0(spec, "minAvailable"))
-        problem_invalid(
-            &c->problems,
-            "job 'minAvailable' should not be greater than total replicas in tasks (%lld > %lld)",
-            (long long)tree_i64_or_0(spec, "minAvailable"), (long long)replicas);
+    const int64_t replicas = check_tasks(c, tasks, &job);
+    job_check_names(c, spec, job_name);
+    check_sums(c, spec, replicas);
     job_check_policies(&c->problems, tree_array(spec, "policies"), label, "");
-    check_plugins(c, tree_object(spec, "plugins"));
-    check_volumes(c, tree_array(spec, "volumes"));
+    job_check_plugins(c, spec);
+    job_check_volumes(c, spec, path);
     job_check_dependencies(c, tasks);
+    job_warn(c, spec, path);
+}
+
+/* The name, or one as long as the API server makes it of generateName. */
+static const char *name_of(struct admission_case *c)
+{
+    const cJSON *metadata = tree_get(c->object, "metadata");
+    const char *name = tree_str(metadata, "name"), *start = tree_str(metadata, "generateName");
+    return *name || !*start ? name : arena_printf(c->arena, "%.253sxxxxx", start).p;
 }
 
 static void check_create(struct admission_case *c)
 {
     const cJSON *spec = tree_get(c->object, "spec");
-    job_check_spec(c, spec, tree_str(tree_get(c->object, "metadata"), "name"), "");
-    if (tree_array(spec, "tasks") && tree_array(spec, "tasks")->child)
-        check_queue(c, tree_str(spec, "queue"));
+    const cJSON *tasks = tree_array(spec, "tasks");
+    job_check_spec(c, spec, name_of(c), "");
+    if (!tasks || !tasks->child)
+        return;
+    check_queue(c, tree_str(spec, "queue"));
+    job_warn_of_queue(c, spec);
 }
 
 void jobs_validate(struct admission_case *c)

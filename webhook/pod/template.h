@@ -19,4 +19,7 @@ struct pod_template_options {
 void pod_template_check(struct rule_walk *walk, const cJSON *template, const struct field *at,
                         const struct pod_template_options *options);
 
+/* The spec of a claim that is made for pods: its context is not asked. */
+extern const struct shape pod_claim_spec_shape;
+
 #endif

@@ -21,6 +21,18 @@ static bool one_of(const char *const *list, size_t n, const char *text)
 
 /* ---- zero values --------------------------------------------------------------------------- */
 
+/* All members mean the same as their absence. Depth is bounded by the reader of the text. */
+static bool is_hollow(const cJSON *object)
+{
+    struct lone_member member = {.in = object->string};
+    cJSON_ArrayForEach(member.item, object)
+    {
+        if (!equal_by_default(&member))
+            return false;
+    }
+    return true;
+}
+
 /* Fields whose zero value is left out when a Go program writes the object again. */
 static bool zero_means_absent(const cJSON *item)
 {
@@ -49,7 +61,7 @@ static bool zero_means_absent(const cJSON *item)
     if (cJSON_IsArray(item))
         return !item->child;
     if (cJSON_IsObject(item))
-        return !item->child && ONE_OF(structs, item->string);
+        return ONE_OF(structs, item->string) && is_hollow(item);
     if (cJSON_IsString(item))
         return item->valuestring[0] == '\0' && strcmp(item->string, "storageClassName") != 0;
     if (cJSON_IsNumber(item))

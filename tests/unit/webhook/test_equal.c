@@ -65,6 +65,8 @@ static void test_absent(void **state)
     assert_true(PLAIN("", ",\"a\":[]"));
     assert_true(PLAIN("", ",\"a\":\"\""));
     assert_true(PLAIN("", ",\"resources\":{}"));
+    assert_true(PLAIN("", ",\"metadata\":{\"creationTimestamp\":null,\"labels\":{}}"));
+    assert_false(PLAIN("", ",\"metadata\":{\"labels\":{\"a\":\"\"}}"));
     assert_true(PLAIN("", ",\"replicas\":0"));
     assert_true(PLAIN("", ",\"tty\":false"));
     assert_false(PLAIN("", ",\"emptyDir\":{}"));
