@@ -28,3 +28,12 @@ def test_a_change_of_the_zone_names_is_noticed(tmp_path, before, after):
     done = check(tmp_path)
     assert done.returncode == 1
     assert "is not up to date" in done.stderr
+
+
+def test_regex_names():
+    go = subprocess.run([BASE.parents[1] / "tests/cluster/go-toolchain"], stdout=subprocess.PIPE, text=True,
+                        check=True).stdout.strip()
+    table = (BASE / "regex_names.c").read_text()
+    done = subprocess.run([go, "run", "./regexnames"], cwd=BASE.parents[1] / "tests/tools", text=True,
+                          stdout=subprocess.PIPE, check=True)
+    assert done.stdout == table
