@@ -5,8 +5,7 @@
 #include "webhook/job/job_defaults.h"
 #include "webhook/job/job_rules.h"
 
-#define RESOURCES_SEEN_MAX 128 /* of one container; with more the gang is not counted up */
-#define ANCESTORS_MAX 32
+#define ANCESTORS_MAX 32 /* parents may form a circle */
 
 /* ---- what a gang asks for ------------------------------------------------------------------ */
 
@@ -14,7 +13,6 @@ struct gang {
     struct arena *arena;
     struct map requests; /* resource -> struct quantity *, for all pods that count */
     bool pod_level;
-    bool unknown; /* something could not be added up */
 };
 
 static void add_request(struct gang *gang, const cJSON *item, int64_t pods)
@@ -35,20 +33,19 @@ static void add_resources(struct gang *gang, const cJSON *resources, int64_t pod
 {
     const cJSON *requests = tree_object(resources, "requests");
     const cJSON *limits = tree_object(resources, "limits"), *item;
-    if (cJSON_GetArraySize(requests) > RESOURCES_SEEN_MAX ||
-        cJSON_GetArraySize(limits) > RESOURCES_SEEN_MAX) {
-        gang->unknown = true;
-        return;
-    }
+    struct map named = MAP_INIT;
     cJSON_ArrayForEach(item, requests)
     {
         add_request(gang, item, pods);
+        if (limits)
+            map_set(&named, str_of(item->string), NULL);
     }
     cJSON_ArrayForEach(item, limits)
     {
-        if (!tree_get(requests, item->string))
+        if (!map_has(&named, str_of(item->string)))
             add_request(gang, item, pods);
     }
+    map_clear(&named);
 }
 
 /* No less than this is asked for: init containers are left out. */
@@ -66,8 +63,6 @@ static void add_pods(struct gang *gang, const cJSON *pod, int64_t pods)
     {
         add_resources(gang, tree_get(container, "resources"), pods);
     }
-    if (cJSON_GetArraySize(overhead) > RESOURCES_SEEN_MAX)
-        return;
     cJSON_ArrayForEach(item, overhead)
     {
         add_request(gang, item, pods);
@@ -136,7 +131,7 @@ void job_warn_of_queue(struct admission_case *c, const cJSON *spec)
     if (!queue || minimum <= 0)
         return;
     add_tasks(&gang, tree_array(spec, "tasks"), minimum);
-    for (size_t i = 0; i < ANCESTORS_MAX && queue && !gang.unknown; i++) {
+    for (size_t i = 0; i < ANCESTORS_MAX && queue; i++) {
         if (warn_of_queue(c, &gang, queue, minimum))
             break;
         queue = queue->parent.n ? queue_snapshot_get(c->queues, queue->parent) : NULL;
