@@ -48,6 +48,8 @@ static void set_rules(struct admission *admission, const cJSON *rules)
         admission->rules.max_queue_depth = tree_i64_or_0(rules, "maxQueueDepth");
     if (tree_get(rules, "rootQueueProtection"))
         admission->rules.root_queue_protection = tree_bool(rules, "rootQueueProtection");
+    if (tree_get(rules, "podLevelResources"))
+        admission->rules.pod_level_resources = tree_bool(rules, "podLevelResources");
     admission->rules.allocated_pods_check = tree_bool(rules, "allocatedPodsCheck");
     admission->rules.scheduling_gates = tree_bool(rules, "schedulingGates");
     if (*tree_str(rules, "enabledAdmission"))
