@@ -17,7 +17,7 @@ static const char *const systems[] = {"linux", "windows", NULL};
      .kind = RULE_ANY,                                                                             \
      .flags = RULE_FORBIDDEN | RULE_EMPTY_COUNTS,                                                  \
      .detail = "cannot be set for a windows pod"}
-/* A switch that is off is as good as absent. */
+/* A switch that is off and a list without items are as good as absent. */
 #define NOT_ON_FOR_WINDOWS(member)                                                                 \
     {.name = member,                                                                               \
      .kind = RULE_ANY,                                                                             \
@@ -30,7 +30,7 @@ static const struct shape linux_context_shape = {.rules = linux_context_rules};
 static const struct rule windows_pod_context_rules[] = {
     NOT_ON_WINDOWS("appArmorProfile"),     NOT_ON_WINDOWS("seLinuxOptions"),
     NOT_ON_WINDOWS("seccompProfile"),      NOT_ON_WINDOWS("fsGroup"),
-    NOT_ON_WINDOWS("fsGroupChangePolicy"), NOT_ON_WINDOWS("sysctls"),
+    NOT_ON_WINDOWS("fsGroupChangePolicy"), NOT_ON_FOR_WINDOWS("sysctls"),
     NOT_ON_WINDOWS("runAsUser"),           NOT_ON_WINDOWS("runAsGroup"),
     NOT_ON_WINDOWS("supplementalGroups"),  NOT_ON_WINDOWS("supplementalGroupsPolicy"),
     NOT_ON_WINDOWS("seLinuxChangePolicy"), {0},

@@ -154,6 +154,8 @@ static void check_groups(struct rule_walk *walk, const cJSON *list, const struct
     cJSON_ArrayForEach(item, list)
     {
         const struct field item_at = field_item(at, index++);
+        if (cJSON_IsNull(item))
+            continue; /* as 0 */
         if (!cJSON_IsNumber(item) || item->valuedouble < 0 || item->valuedouble > INT32_MAX)
             field_invalid(walk->problems, &item_at, item,
                           "must be between 0 and 2147483647, inclusive");

@@ -12,6 +12,19 @@
      .kind = RULE_ANY,                                                                             \
      .flags = RULE_FORBIDDEN | RULE_ZERO_ABSENT,                                                   \
      .detail = "cannot be set"}
+#define NOT_SETTABLE_LIST(member)                                                                  \
+    {.name = member,                                                                               \
+     .kind = RULE_ANY,                                                                             \
+     .flags = RULE_FORBIDDEN | RULE_EMPTY_COUNTS,                                                  \
+     .detail = "cannot be set"}
+
+/* Kubernetes spells the path so. */
+static void refuse_uid(struct rule_walk *walk, const cJSON *value, const struct field *at)
+{
+    const struct field shown = field_member(at->parent, "uID");
+    (void)value;
+    field_forbidden(walk->problems, &shown, "cannot be set");
+}
 
 static const struct rule metadata_rules[] = {
     {.name = "annotations", .kind = RULE_OBJECT, .check = pod_check_annotations},
@@ -20,15 +33,15 @@ static const struct rule metadata_rules[] = {
     NOT_SETTABLE("generateName"),
     NOT_SETTABLE("namespace"),
     NOT_SETTABLE("selfLink"),
-    NOT_SETTABLE("uid"),
+    {.name = "uid", .kind = RULE_TEXT, .check = refuse_uid},
     NOT_SETTABLE("resourceVersion"),
     NOT_SETTABLE("generation"),
     NOT_SETTABLE("creationTimestamp"),
     NOT_SETTABLE("deletionTimestamp"),
     NOT_SETTABLE("deletionGracePeriodSeconds"),
-    NOT_SETTABLE("ownerReferences"),
-    NOT_SETTABLE("finalizers"),
-    NOT_SETTABLE("managedFields"),
+    NOT_SETTABLE_LIST("ownerReferences"),
+    NOT_SETTABLE_LIST("finalizers"),
+    NOT_SETTABLE_LIST("managedFields"),
     {0},
 };
 static const struct shape metadata_shape = {.rules = metadata_rules};
@@ -71,11 +84,14 @@ static void check_access_modes(struct rule_walk *walk, const cJSON *modes, const
 static void check_storage(struct rule_walk *walk, const cJSON *resources, const struct field *at)
 {
     const struct field storage_at = field_key(at, "storage");
-    const cJSON *storage = tree_get(tree_get(resources, "requests"), "storage");
+    const cJSON *storage =
+        cJSON_GetObjectItemCaseSensitive(tree_object(resources, "requests"), "storage");
     struct quantity quantity;
     struct error err = ERROR_INIT;
     if (!storage)
         field_required(walk->problems, &storage_at, "");
+    else if (cJSON_IsNull(storage)) /* as 0 */
+        field_invalid(walk->problems, &storage_at, storage, "must be greater than zero");
     else if (quantity_parse(tree_scalar(storage, walk->arena), &quantity, &err) < 0)
         field_invalid(walk->problems, &storage_at, storage, "must be a quantity");
     else if (quantity.nano <= 0)

@@ -4,6 +4,9 @@
 #include "webhook/rules/shape.h"
 #include "base/map.h"
 
+static char nothing[] = "";
+static const cJSON empty_text = {.type = cJSON_String, .valuestring = nothing};
+
 static bool is_absent(const struct rule *rule, const cJSON *value)
 {
     if (!value)
@@ -14,7 +17,7 @@ static bool is_absent(const struct rule *rule, const cJSON *value)
         return value->valuedouble == 0 && (rule->flags & RULE_ZERO_ABSENT);
     if (cJSON_IsFalse(value))
         return rule->flags & RULE_FALSE_ABSENT;
-    return cJSON_IsArray(value) && !value->child;
+    return cJSON_IsArray(value) && !value->child && !(rule->flags & RULE_EMPTY_COUNTS);
 }
 
 static bool type_fits(const struct rule *rule, const cJSON *value)
@@ -93,6 +96,18 @@ static void check_unique(struct rule_walk *walk, const struct rule *rule, struct
         map_set(seen, str_of(value->valuestring), NULL);
 }
 
+/* A null among strings is an empty one. */
+static void check_text_item(struct rule_walk *walk, const struct rule *rule, const cJSON *item,
+                            const struct field *at)
+{
+    if (cJSON_IsNull(item))
+        check_text(walk, rule->text, &empty_text, at);
+    else if (cJSON_IsString(item))
+        check_text(walk, rule->text, item, at);
+    else
+        field_invalid(walk->problems, at, item, "must be a string");
+}
+
 static void check_list(struct rule_walk *walk, const struct rule *rule, const cJSON *list,
                        const struct field *at)
 {
@@ -104,10 +119,8 @@ static void check_list(struct rule_walk *walk, const struct rule *rule, const cJ
         const struct field item_at = field_item(at, index++);
         if (rule->shape)
             shape_check(walk, rule->shape, item, &item_at);
-        else if (rule->text && !cJSON_IsString(item))
-            field_invalid(walk->problems, &item_at, item, "must be a string");
         else if (rule->text)
-            check_text(walk, rule->text, item, &item_at);
+            check_text_item(walk, rule, item, &item_at);
         if (rule->unique)
             check_unique(walk, rule, &seen, item, &item_at);
     }
@@ -152,12 +165,10 @@ static bool is_empty_text(const cJSON *value)
 static void check_member(struct rule_walk *walk, const struct rule *rule, const cJSON *object,
                          const struct field *at)
 {
-    static char nothing[] = "";
-    static const cJSON empty = {.type = cJSON_String, .valuestring = nothing};
     const struct field member = field_member(at, rule->name);
     const cJSON *value = tree_get(object, rule->name);
     if ((rule->flags & RULE_ABSENT_EMPTY) && (!value || is_empty_text(value))) {
-        check_value(walk, rule, &empty, &member);
+        check_value(walk, rule, &empty_text, &member);
     } else if ((rule->flags & RULE_EMPTY_REQUIRED) && is_empty_text(value)) {
         field_required(walk->problems, &member, rule->detail ? rule->detail : "");
     } else if (is_absent(rule, value)) {

@@ -38,7 +38,7 @@ enum rule_flag {
     RULE_FORBIDDEN = 2,       /* anything else is one; `detail` says why */
     RULE_ZERO_ABSENT = 4,     /* a number 0 counts as absent */
     RULE_CHECK_ABSENT = 8,    /* `check` is called for an absent member too, with NULL */
-    RULE_EMPTY_COUNTS = 16,   /* a string "" is a value: `text` or `values` decide */
+    RULE_EMPTY_COUNTS = 16,   /* a string "" is a value: `text` or `values` decide; so is [] */
     RULE_FALSE_ABSENT = 32,   /* a boolean false counts as absent */
     RULE_EMPTY_REQUIRED = 64, /* absent is right, but a string "" is a required value missing */
     RULE_ABSENT_EMPTY = 128   /* absent and "" are alike, and `text` or `values` decide on "" */
