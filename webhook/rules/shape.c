@@ -7,17 +7,20 @@
 static char nothing[] = "";
 static const cJSON empty_text = {.type = cJSON_String, .valuestring = nothing};
 
+/* An empty value of the wrong type is not absent: it is wrong. */
 static bool is_absent(const struct rule *rule, const cJSON *value)
 {
+    const bool text = rule->kind == RULE_TEXT || rule->kind == RULE_ENUM || rule->kind == RULE_ANY;
+    const bool list = rule->kind == RULE_LIST || rule->kind == RULE_ANY;
     if (!value)
         return true;
-    if (cJSON_IsString(value))
+    if (cJSON_IsString(value) && text)
         return value->valuestring[0] == '\0' && !(rule->flags & RULE_EMPTY_COUNTS);
+    if (cJSON_IsArray(value) && list)
+        return !value->child && !(rule->flags & RULE_EMPTY_COUNTS);
     if (cJSON_IsNumber(value))
         return value->valuedouble == 0 && (rule->flags & RULE_ZERO_ABSENT);
-    if (cJSON_IsFalse(value))
-        return rule->flags & RULE_FALSE_ABSENT;
-    return cJSON_IsArray(value) && !value->child && !(rule->flags & RULE_EMPTY_COUNTS);
+    return cJSON_IsFalse(value) && (rule->flags & RULE_FALSE_ABSENT);
 }
 
 static bool type_fits(const struct rule *rule, const cJSON *value)
