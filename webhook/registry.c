@@ -4,6 +4,9 @@
 #include "webhook/registry.h"
 
 #define JOBS "batch.volcano.sh", "v1alpha1", "jobs"
+#define CRONJOBS "batch.volcano.sh", "v1alpha1", "cronjobs"
+#define JOBFLOWS "flow.volcano.sh", "v1alpha1", "jobflows"
+#define HYPERNODES "topology.volcano.sh", "v1alpha1", "hypernodes"
 #define PODGROUPS "scheduling.volcano.sh", "v1beta1", "podgroups"
 #define PODS "", "v1", "pods"
 #define QUEUES "scheduling.volcano.sh", "v1beta1", "queues"
@@ -31,6 +34,15 @@ const struct admission_path admission_paths[] = {
     {"/queues/validate", CONFIGURATION("queues-validate"), QUEUES,
      OPERATION_CREATE | OPERATION_UPDATE | OPERATION_DELETE, "invalid operation `",
      "`, expect operation to be `CREATE`, `UPDATE` or `DELETE`", false, queues_validate, false},
+    {"/jobflows/validate", CONFIGURATION("jobflows-validate"), JOBFLOWS,
+     OPERATION_CREATE | OPERATION_UPDATE, NULL, "expect operation to be 'CREATE' or 'UPDATE'",
+     false, jobflows_validate, false},
+    {"/hypernodes/validate", CONFIGURATION("hypernodes-validate"), HYPERNODES,
+     OPERATION_CREATE | OPERATION_UPDATE | OPERATION_DELETE, NULL,
+     "expect operation to be 'CREATE', 'UPDATE' or 'DELETE'", false, hypernodes_validate, false},
+    {"/cronjobs/validate", CONFIGURATION("cronjobs-validate"), CRONJOBS,
+     OPERATION_CREATE | OPERATION_UPDATE, NULL, "expect operation to be 'CREATE' or 'UPDATE'",
+     false, cronjobs_validate, false},
     {NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, false, NULL, false},
 };
 

@@ -69,6 +69,7 @@ extern const struct admission_path admission_paths[];
 const struct admission_path *admission_find(struct str path);
 
 /* The handlers: one file each. */
+admission_fn cronjobs_validate, hypernodes_validate, jobflows_validate;
 admission_fn jobs_mutate, jobs_validate, podgroups_mutate, podgroups_validate, pods_mutate,
     pods_validate, queues_mutate, queues_validate;
 
