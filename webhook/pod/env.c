@@ -139,9 +139,9 @@ const struct shape pod_env_from_shape = {.rules = env_from_rules, .check = check
 /* Volumes without a source are emptyDirs: this is their default. */
 static bool is_empty_dir(const cJSON *volume)
 {
-    if (tree_get(volume, "emptyDir"))
-        return true;
     const cJSON *member;
+    if (tree_get(volume, "emptyDir") || !cJSON_IsObject(volume))
+        return true; /* what is no object is reported with the volumes */
     cJSON_ArrayForEach(member, volume)
     {
         if (strcmp(member->string, "name") != 0 && !cJSON_IsNull(member))

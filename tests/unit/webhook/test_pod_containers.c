@@ -329,6 +329,16 @@ static void test_file_ref(void **state)
                  ".path: Required value; " FILE_AT ".volumeName: Not found"});
 }
 
+static void test_file_ref_to_no_volume(void **state)
+{
+    (void)state;
+    check_spec("{'volumes':[['x'],null,{'name':'a','emptyDir':null}],'containers':[{'name':'c',"
+               "'image':'i','env':[{'name':'A','valueFrom':{'fileKeyRef':{'key':'k','path':'p',"
+               "'volumeName':''}}},{'name':'B','valueFrom':{'fileKeyRef':{'key':'k','path':'p',"
+               "'volumeName':'a'}}}]}]}",
+               "spec.containers[0].env[0].valueFrom.fileKeyRef.volumeName: Required value");
+}
+
 static void test_env_from(void **state)
 {
     (void)state;
@@ -440,7 +450,8 @@ static void test_resources(void **state)
          "@.resources.limits[hugepages-2Mi]: Invalid value"},
         {LIMITS("'hugepages-x':'4Mi','cpu':'1'"), "@.resources.limits[hugepages-x]: Invalid value"},
         {LIMITS("'hugepages-2Mi':'4Mi'"), "@.resources: Forbidden"},
-        {"'resources':{'limits':[]}", "@.resources.limits: Invalid value"}, {"'resources':[]", ""});
+        {"'resources':{'limits':[]}", "@.resources.limits: Invalid value"},
+        {"'resources':[]", "@.resources: Invalid value"});
 }
 
 static void test_claims(void **state)
@@ -786,6 +797,7 @@ int main(void)
         cmocka_unit_test(test_field_ref_keys),
         cmocka_unit_test(test_resource_ref),
         cmocka_unit_test(test_file_ref),
+        cmocka_unit_test(test_file_ref_to_no_volume),
         cmocka_unit_test(test_env_from),
         cmocka_unit_test(test_mounts),
         cmocka_unit_test(test_devices),
