@@ -254,7 +254,7 @@ const char *naming_ip(struct str address)
     static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
     char text[INET6_ADDRSTRLEN];
     unsigned char bytes[16];
-    bool good = address.n > 0 && address.n < sizeof(text);
+    bool good = address.n > 0 && address.n < sizeof(text) && str_chr(address, '\0') < 0;
     if (good) {
         memcpy(text, address.p, address.n);
         text[address.n] = '\0';
