@@ -8,7 +8,7 @@
 
 #define LIMIT_JSON_DEPTH 64                      /* nesting of any document we read */
 #define LIMIT_JSON_STRING ((size_t)1 << 20)      /* one string, bytes */
-#define LIMIT_JSON_VALUES 300000                 /* values in one admission review */
+#define LIMIT_JSON_VALUES 250000                 /* values in one admission review */
 #define LIMIT_REVIEW_BODY ((size_t)8 << 20)      /* one admission review, bytes */
 #define LIMIT_REVIEWS_TOTAL ((size_t)64 << 20)   /* all reviews being read at once, bytes */
 #define LIMIT_WATCH_EVENT ((size_t)16 << 20)     /* one line of a watch stream, bytes */

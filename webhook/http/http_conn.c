@@ -186,22 +186,48 @@ static int worth(const struct conn *conn)
     return conn->phase == CONN_WAITING && conn->served && !conn->request_ns ? 1 : 0;
 }
 
-/* Makes room: the oldest connection without a complete request, else the oldest idle one. */
-static void cut_oldest(struct conn_table *table)
+/*
+ * The oldest connection without a complete request, of the phase that has most of them: whatever a
+ * flood of others stops at, an honest client that gets past it is safe from them.
+ */
+static struct conn *oldest_incomplete(const struct conn_table *table)
 {
-    struct conn *victim = NULL;
-    int64_t now = conn_now();
+    struct conn *oldest[CONN_PHASE_COUNT] = {NULL};
+    unsigned counts[CONN_PHASE_COUNT] = {0};
+    size_t most = 0;
+    list_each(link, &table->all)
+    {
+        struct conn *conn = conn_of(link);
+        if (worth(conn) != 0)
+            continue;
+        if (counts[conn->phase]++ == 0)
+            oldest[conn->phase] = conn;
+        if (counts[conn->phase] > counts[most])
+            most = conn->phase;
+    }
+    return oldest[most];
+}
+
+static struct conn *longest_idle(const struct conn_table *table)
+{
+    struct conn *found = NULL;
+    const int64_t now = conn_now();
     list_each(link, &table->all)
     {
         struct conn *conn = conn_of(link);
         look_for_request(conn, now);
-        if (worth(conn) == 0) {
-            victim = conn;
-            break;
-        }
-        if (worth(conn) == 1 && (!victim || conn->since_ns < victim->since_ns))
-            victim = conn;
+        if (worth(conn) == 1 && (!found || conn->since_ns < found->since_ns))
+            found = conn;
     }
+    return found;
+}
+
+/* Makes room. */
+static void cut_oldest(struct conn_table *table)
+{
+    struct conn *victim = oldest_incomplete(table);
+    if (!victim)
+        victim = longest_idle(table);
     if (!victim)
         return;
     table->cuts++;

@@ -4,7 +4,8 @@
  * libmicrohttpd's own timeout starts again with every byte, so a client that drips could stay for
  * ever. Here each connection has a phase and each phase an end: the janitor, a thread of its own,
  * shuts the socket of one that is past it, and resumes suspended ones. When the table is nearly
- * full, the oldest connection without a complete request goes, so that an honest client gets in.
+ * full, the oldest connection without a complete request goes, of the kind that there are most of,
+ * so that an honest client gets in.
  *
  * All functions are thread-safe (one mutex). A connection belongs to the table from open to close;
  * it may be shut but is never freed before libmicrohttpd announces its end.
