@@ -15,40 +15,37 @@ import (
 
 const mebibyte = 1 << 20
 
-// attack is a kind of hostile client; `strike` makes one connection and returns when it is over.
+// attack is a kind of hostile client; `strike` makes one connection and returns when it is over. Each client
+// comes again a second later.
 type attack struct {
 	clients int
-	strike  func(ctx context.Context, a *abuse) string // what came of it, in a word
+	body    func() []byte                              // what it sends, made once; nil: nothing
+	strike  func(a *abuse, ctx context.Context) string // what came of it, in a word
 }
 
 var attacks = map[string]attack{
-	"none": {0, nil},
+	"none": {0, nil, nil},
 	// One byte of a ClientHello, then silence.
-	"half-open": {1000, halfOpen},
+	"half-open": {1000, nil, (*abuse).halfOpen},
 	// A header, and a body, of which a byte comes each second.
-	"slow-header": {600, func(ctx context.Context, a *abuse) string { return drip(ctx, a, "POST /j", "x") }},
-	"slow-body": {600, func(ctx context.Context, a *abuse) string {
-		return drip(ctx, a, a.head("Content-Length: 8000000"), " ")
-	}},
+	"slow-header": {600, nil, (*abuse).dripHeader},
+	"slow-body":   {600, nil, (*abuse).dripBody},
 	// Bodies of 64 MiB.
-	"length": {8, func(ctx context.Context, a *abuse) string {
-		return a.send(ctx, a.head("Content-Length: 67108864"), blank(64))
-	}},
-	"chunked": {8, func(ctx context.Context, a *abuse) string {
-		return a.send(ctx, a.head("Transfer-Encoding: chunked"), chunks(64))
-	}},
+	"length":  {8, func() []byte { return blank(64) }, (*abuse).post},
+	"chunked": {8, func() []byte { return chunks(64) }, (*abuse).postChunked},
 	// Bodies of the largest size allowed: of zeros, of brackets, and all but their last byte.
-	"zeros": {8, func(ctx context.Context, a *abuse) string { return a.post(ctx, zeros()) }},
-	"deep":  {8, func(ctx context.Context, a *abuse) string { return a.post(ctx, deep(100_000)) }},
-	"held":  {64, hold},
+	"zeros": {8, zeros, (*abuse).post},
+	"deep":  {8, func() []byte { return deep(100_000) }, (*abuse).post},
+	"held":  {64, func() []byte { return blank(8) }, (*abuse).hold},
 	// As many values as are allowed, in an object under review.
-	"values": {8, func(ctx context.Context, a *abuse) string { return a.post(ctx, values(290_000)) }},
+	"values": {8, func() []byte { return values(240_000) }, (*abuse).post},
 }
 
 // abuse is one run of one attack beside an honest client.
 type abuse struct {
 	target  *target
 	honest  *review
+	body    []byte // of the attack
 	results map[string]int
 
 	lock      sync.Mutex
@@ -75,6 +72,9 @@ func abuseCommand(args []string) (any, error) {
 		kind.clients = *clients
 	}
 	a := &abuse{results: map[string]int{}}
+	if kind.body != nil {
+		a.body = kind.body()
+	}
 	var err error
 	if a.target, err = find(); err != nil {
 		return nil, err
@@ -128,10 +128,18 @@ func (a *abuse) run(name string, kind attack, duration time.Duration) (any, erro
 
 func (a *abuse) strikeOn(ctx context.Context, kind attack) {
 	for ctx.Err() == nil {
-		result := kind.strike(ctx, a)
+		result := kind.strike(a, ctx)
 		a.lock.Lock()
 		a.results[result]++
 		a.lock.Unlock()
+		pause(ctx, time.Second)
+	}
+}
+
+func pause(ctx context.Context, duration time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(duration):
 	}
 }
 
@@ -187,12 +195,16 @@ func (a *abuse) head(framing string) string {
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n%s\r\n\r\n", a.target.path, framing)
 }
 
-func (a *abuse) post(ctx context.Context, body []byte) string {
-	return a.send(ctx, a.head(fmt.Sprintf("Content-Length: %d", len(body))), body)
+func (a *abuse) post(ctx context.Context) string {
+	return a.send(ctx, a.head(fmt.Sprintf("Content-Length: %d", len(a.body))))
 }
 
-// send sends a whole request; the result is the status of the answer.
-func (a *abuse) send(ctx context.Context, head string, body []byte) string {
+func (a *abuse) postChunked(ctx context.Context) string {
+	return a.send(ctx, a.head("Transfer-Encoding: chunked"))
+}
+
+// send sends a header and the attack's body; the result is the status of the answer.
+func (a *abuse) send(ctx context.Context, head string) string {
 	c, err := dial(ctx, a.target)
 	if err != nil {
 		return "no connection"
@@ -200,7 +212,10 @@ func (a *abuse) send(ctx context.Context, head string, body []byte) string {
 	defer c.tls.Close()
 	stop := context.AfterFunc(ctx, func() { c.tls.NetConn().Close() })
 	defer stop()
-	_, writeErr := c.tls.Write(append([]byte(head), body...))
+	_, writeErr := c.tls.Write([]byte(head))
+	if writeErr == nil {
+		_, writeErr = c.tls.Write(a.body)
+	}
 	line, err := c.reader.ReadString('\n')
 	if words := strings.Fields(line); err == nil && len(words) > 1 {
 		return words[1]
@@ -211,8 +226,14 @@ func (a *abuse) send(ctx context.Context, head string, body []byte) string {
 	return "closed"
 }
 
+func (a *abuse) dripHeader(ctx context.Context) string { return a.drip(ctx, "POST /j", "x") }
+
+func (a *abuse) dripBody(ctx context.Context) string {
+	return a.drip(ctx, a.head("Content-Length: 8000000"), " ")
+}
+
 // drip sends a beginning, and then the same byte each second until the server has enough.
-func drip(ctx context.Context, a *abuse, beginning, more string) string {
+func (a *abuse) drip(ctx context.Context, beginning, more string) string {
 	c, err := dial(ctx, a.target)
 	if err != nil {
 		return "no connection"
@@ -220,17 +241,16 @@ func drip(ctx context.Context, a *abuse, beginning, more string) string {
 	defer c.tls.Close()
 	_, err = c.tls.Write([]byte(beginning))
 	for err == nil {
-		select {
-		case <-ctx.Done():
+		pause(ctx, time.Second)
+		if ctx.Err() != nil {
 			return "stayed"
-		case <-time.After(time.Second):
 		}
 		_, err = c.tls.Write([]byte(more))
 	}
 	return "closed"
 }
 
-func halfOpen(ctx context.Context, a *abuse) string {
+func (a *abuse) halfOpen(ctx context.Context) string {
 	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", a.target.address)
 	if err != nil {
 		return "no connection"
@@ -249,7 +269,7 @@ func halfOpen(ctx context.Context, a *abuse) string {
 }
 
 // hold sends all of a body of 8 MiB but its last byte, and waits.
-func hold(ctx context.Context, a *abuse) string {
+func (a *abuse) hold(ctx context.Context) string {
 	c, err := dial(ctx, a.target)
 	if err != nil {
 		return "no connection"
@@ -257,8 +277,11 @@ func hold(ctx context.Context, a *abuse) string {
 	defer c.tls.Close()
 	stop := context.AfterFunc(ctx, func() { c.tls.NetConn().Close() })
 	defer stop()
-	head := a.head(fmt.Sprintf("Content-Length: %d", 8*mebibyte))
-	if _, err := c.tls.Write(append([]byte(head), blank(8)[1:]...)); err != nil {
+	head := a.head(fmt.Sprintf("Content-Length: %d", len(a.body)))
+	if _, err := c.tls.Write([]byte(head)); err != nil {
+		return "closed while sending"
+	}
+	if _, err := c.tls.Write(a.body[1:]); err != nil {
 		return "closed while sending"
 	}
 	if _, err := c.reader.ReadByte(); err == nil {
