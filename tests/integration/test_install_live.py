@@ -7,6 +7,7 @@ plane is this module's own, because its installation is taken away again.
 import base64
 import json
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,9 @@ INSTALL = ROOT / "manifests/install.yaml"
 JOBS = "/apis/batch.volcano.sh/v1alpha1/namespaces/{}/jobs"
 QUEUES = "/apis/scheduling.volcano.sh/v1beta1/queues"
 GROUPS = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"
+PODS = "/api/v1/namespaces/default/pods"
+EXTRA = ROOT / "manifests/extra/pods-mutate.yaml"
+MIN, MAX = "volcano.sh/jdb-min-available", "volcano.sh/jdb-max-unavailable"
 MERGE = "application/merge-patch+json"
 NOBODY = "failed calling webhook"
 
@@ -31,6 +35,17 @@ def job(name, finalizers=()):
             "metadata": {"name": name, "finalizers": list(finalizers)},
             "spec": {"minAvailable": 1, "tasks": [{"name": "main", "replicas": 1, "template": {
                 "spec": {"containers": [{"name": "main", "image": "busybox"}]}}}]}}
+
+
+def group(name, **spec):
+    return {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": {"name": name},
+            "spec": {"minMember": 1, **spec}}
+
+
+def pod(name, scheduler="volcano", **annotations):
+    return {"metadata": {"name": name, "annotations": annotations},
+            "spec": {"schedulerName": scheduler, "automountServiceAccountToken": False,
+                     "containers": [{"name": "main", "image": "busybox"}]}}
 
 
 def queue(name):
@@ -49,6 +64,11 @@ def plane(tmp_path_factory):
         plane.create(JOBS.format("default"), job("held", ["example.org/hold"]))
         plane.create(JOBS.format("default"), large_job())
         plane.create(QUEUES, queue("old"))
+        for name in ("old", "named"):
+            plane.create(GROUPS, group(name, queue="old" if name == "named" else "default"))
+        wait_account(plane)
+        plane.create(PODS, pod("old", **{MIN: "1"}))
+        plane.create(PODS, pod("bare"))
         plane.create(QUEUES, {**queue("held"), "metadata": {"name": "held",
                                                             "finalizers": ["example.org/hold"]}})
         plane.kubectl("apply", "-f", CRDS, "-f", INSTALL)
@@ -87,8 +107,21 @@ def asked(plane, method, path, body=None, **options):
     return False
 
 
-def patch_asks(plane, path, patch):
-    return asked(plane, "PATCH", path, patch, content_type=MERGE)
+def patch_asks(plane, path, patch, **options):
+    return asked(plane, "PATCH", path, patch, content_type=MERGE, **options)
+
+
+def wait_account(plane):
+    """A pod needs the service account of its namespace."""
+    for _ in range(300):
+        try:
+            plane.request("GET", "/api/v1/namespaces/default/serviceaccounts/default")
+            return
+        except ApiError as error:
+            if error.code != 404:
+                raise
+        time.sleep(0.1)
+    raise AssertionError("the namespace default has no service account")
 
 
 def test_applying_again_changes_nothing(plane):
@@ -105,7 +138,7 @@ def test_applying_again_keeps_what_the_webhook_wrote(plane):
              "ValidatingWebhookConfiguration": "validatingwebhookconfigurations"}
     paths = [f"/apis/admissionregistration.k8s.io/v1/{kinds[o['kind']]}/{o['metadata']['name']}"
              for o in installed() if o["kind"] in kinds]
-    assert len(paths) == 5
+    assert len(paths) == 10
     bundle = base64.b64encode(plane.pki.ca.read_bytes()).decode()
     for path in paths:
         plane.request("PATCH", path, [{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": bundle}],
@@ -123,8 +156,13 @@ def test_what_asks_a_webhook(plane):
     assert asked(plane, "POST", jobs, job("new"))
     assert patch_asks(plane, f"{jobs}/old", {"spec": {"minAvailable": 0}})
     assert patch_asks(plane, f"{jobs}/large", {"spec": {"minAvailable": 0}})
-    assert asked(plane, "POST", GROUPS, {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup",
-                                         "metadata": {"name": "new"}})
+    assert asked(plane, "POST", GROUPS, group("new"))
+    assert asked(plane, "POST", GROUPS, group("new", queue="old"))
+    assert patch_asks(plane, f"{GROUPS}/old", {"spec": {"queue": "old"}})
+    for annotations in ({MIN: "1"}, {MAX: "50%"}):
+        assert asked(plane, "POST", PODS, pod("new", **annotations))
+        assert patch_asks(plane, f"{PODS}/bare", {"metadata": {"annotations": annotations}})
+    assert patch_asks(plane, f"{PODS}/old", {"metadata": {"annotations": {MIN: "2"}}})
     assert asked(plane, "POST", QUEUES, queue("new"))
     assert patch_asks(plane, f"{QUEUES}/old", {"spec": {"weight": 2}})
     assert patch_asks(plane, f"{QUEUES}/old", {"metadata": {"annotations": {"volcano.sh/hierarchy": "root"}}})
@@ -140,9 +178,35 @@ def test_what_asks_none(plane):
     assert not asked(plane, "DELETE", f"{jobs}/gone")
     assert not patch_asks(plane, f"{QUEUES}/old", {"metadata": {"labels": {"a": "b"}}})
     assert not patch_asks(plane, f"{QUEUES}/old/status", {"status": {"state": "Open"}})
+    assert not patch_asks(plane, f"{GROUPS}/old", {"status": {"phase": "Inqueue"}})
+    assert not patch_asks(plane, f"{GROUPS}/old", {"metadata": {"labels": {"a": "b"}}})
+    assert not asked(plane, "POST", f"{PODS}?dryRun=All", pod("other", "default-scheduler", **{MIN: "x"}))
+    assert not asked(plane, "POST", f"{PODS}?dryRun=All", pod("other", **{"example.com/a": "b"}))
+    assert not patch_asks(plane, f"{PODS}/old", {"metadata": {"annotations": {"a": "b"}}})
+    assert not patch_asks(plane, f"{PODS}/old", {"metadata": {"annotations": {MIN: None}}})
     for namespace in ("kube-system", "volcano-system"):
         assert not asked(plane, "POST", JOBS.format(namespace), job("own"))
         plane.request("DELETE", JOBS.format(namespace) + "/own")
+
+
+CONTROLLERS = "pumice-controllers"
+
+
+def test_the_podgroup_of_a_job_asks_for_its_queue_alone(plane):
+    """What the controller makes is not reviewed; a PodGroup in the queue default may get another queue."""
+    assert not asked(plane, "POST", f"{GROUPS}?dryRun=All", group("of-job", queue="old"), user=CONTROLLERS)
+    assert asked(plane, "POST", f"{GROUPS}?dryRun=All", group("of-job", queue="default"), user=CONTROLLERS)
+    assert not patch_asks(plane, f"{GROUPS}/old", {"spec": {"minMember": 2}}, user=CONTROLLERS)
+
+
+def test_the_optional_registration_leaves_other_schedulers_alone(plane):
+    plane.kubectl("apply", "-f", EXTRA)
+    try:
+        assert asked(plane, "POST", f"{PODS}?dryRun=All", pod("ours"))
+        assert not asked(plane, "POST", f"{PODS}?dryRun=All", pod("others", "default-scheduler"))
+        assert not asked(plane, "POST", "/api/v1/namespaces/kube-system/pods?dryRun=All", pod("system"))
+    finally:
+        plane.kubectl("delete", "-f", EXTRA)
 
 
 def test_an_object_that_is_deleted_gets_away(plane):
@@ -204,6 +268,11 @@ HOOK = "volcano-admission-service-jobs-validate"
     ("pumice-controllers", "delete", "scheduling.volcano.sh", "queues", "", "", False),
     ("pumice-controllers", "list", "", "secrets", "default", "", False),
     ("pumice-admission", "watch", "scheduling.volcano.sh", "queues", "", "", True),
+    ("pumice-admission", "list", "", "namespaces", "", "", True),
+    ("pumice-admission", "watch", "", "namespaces", "", "", True),
+    ("pumice-admission", "patch", "", "namespaces", "", "", False),
+    ("pumice-admission", "list", "scheduling.volcano.sh", "podgroups", "", "", False),
+    ("pumice-admission", "list", "", "pods", "", "", False),
     ("pumice-admission", "patch", "", "secrets", SYSTEM, "volcano-admission-secret", True),
     ("pumice-admission", "create", "", "secrets", SYSTEM, "", True),
     ("pumice-admission", "get", "", "secrets", SYSTEM, "other", False),

@@ -24,8 +24,10 @@ from cluster_process import free_port
 EXAMPLES = ROOT / "manifests" / "examples"
 KINDS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 CONFIGURATIONS = {f"volcano-admission-service-{name}": KINDS[name.endswith("validate")]
-                  for name in ("jobs-mutate", "jobs-validate", "podgroups-validate",
-                               "queues-mutate", "queues-validate")}
+                  for name in ("jobs-mutate", "jobs-validate", "podgroups-mutate",
+                               "podgroups-validate", "pods-validate", "queues-mutate",
+                               "queues-validate", "jobflows-validate", "hypernodes-validate",
+                               "cronjobs-validate")}
 REGISTRATIONS = "/apis/admissionregistration.k8s.io/v1"
 SECRET = "/api/v1/namespaces/volcano-system/secrets/volcano-admission-secret"
 MERGE = "application/merge-patch+json"
@@ -493,7 +495,7 @@ def test_the_log_shows_no_bodies(port, hook):
 
 
 def test_a_path_that_is_not_served(port):
-    assert post(port, "/pods/validate", b"{}")[0] == 404
+    assert post(port, "/pods/nothing", b"{}")[0] == 404
 
 
 # Certificates and registrations
@@ -548,7 +550,8 @@ def test_a_wrong_authority_heals(hook, cluster):
 
 def test_registrations_that_come_and_go(hook, product, cluster):
     product.unregister_webhooks()
-    wait_until(lambda: hook.metrics()["pumice_webhook_configurations_missing"] == 5, 10,
+    wait_until(lambda: hook.metrics()["pumice_webhook_configurations_missing"] ==
+               len(CONFIGURATIONS), 10,
                "their absence is seen")
     assert hook.is_ready()
     product.register_webhooks()

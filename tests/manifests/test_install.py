@@ -1,14 +1,18 @@
 """manifests/install.yaml and manifests/examples/: what can be told without a cluster."""
 
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 
-MANIFESTS = Path(__file__).resolve().parents[2] / "manifests"
+ROOT = Path(__file__).resolve().parents[2]
+MANIFESTS = ROOT / "manifests"
 NAMESPACE = "volcano-system"
 COMPONENTS = ("volcano-scheduler", "volcano-controllers", "volcano-admission")
-PATHS = ("/jobs/mutate", "/jobs/validate", "/podgroups/validate", "/queues/mutate", "/queues/validate")
+PATHS = ("/jobs/mutate", "/jobs/validate", "/podgroups/mutate", "/podgroups/validate", "/pods/validate",
+         "/queues/mutate", "/queues/validate", "/jobflows/validate", "/hypernodes/validate", "/cronjobs/validate")
+OPTIONAL = "/pods/mutate"  # has a file of its own
 
 
 def load(path):
@@ -75,10 +79,11 @@ def test_no_right_is_given_by_the_dozen(objects):
             assert set(rule["verbs"]) <= {"get", "list", "watch"}, where
 
 
-def test_registrations(objects):
-    hooks = of_kind(objects, "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+def registrations(objects):
+    """What is registered, {path: (type, name, group, version, resource, operations)}; checks what all share."""
     table = {}
-    for name, configuration in hooks.items():
+    for name, configuration in of_kind(objects, "MutatingWebhookConfiguration",
+                                       "ValidatingWebhookConfiguration").items():
         hook, = configuration["webhooks"]
         rule, = hook["rules"]
         service = hook["clientConfig"]["service"]
@@ -89,29 +94,84 @@ def test_registrations(objects):
         assert (service["name"], service["namespace"]) == ("volcano-admission-service", NAMESPACE)
         assert "caBundle" not in hook["clientConfig"]
         assert (hook["failurePolicy"], hook["timeoutSeconds"]) == ("Fail", 10)
-        assert hook["sideEffects"] == "NoneOnDryRun"
-        assert hook["namespaceSelector"] == {"matchExpressions": [
+        assert hook["matchPolicy"] == "Equivalent" and rule["scope"] == "*"
+        if configuration["kind"].startswith("Mutating"):
+            assert hook["reinvocationPolicy"] == "Never"
+        cluster_scoped = service["path"] == "/hypernodes/validate"
+        assert hook["sideEffects"] == ("None" if cluster_scoped else "NoneOnDryRun")
+        assert hook.get("namespaceSelector") == (None if cluster_scoped else {"matchExpressions": [
             {"key": "kubernetes.io/metadata.name", "operator": "NotIn",
-             "values": [NAMESPACE, "kube-system"]}]}
+             "values": [NAMESPACE, "kube-system"]}]})
+        if service["path"].startswith("/pods/"):
+            assert hook["matchConditions"][0]["expression"] == "object.spec.?schedulerName.orValue('') == 'volcano'"
+    return table
+
+
+def test_registrations(objects):
     job, group = ("batch.volcano.sh", "v1alpha1", "jobs"), "scheduling.volcano.sh"
-    assert table == {
+    assert registrations(objects) == {
         "/jobs/mutate": ("Mutating", "mutatejob.volcano.sh", *job, "CREATE"),
         "/jobs/validate": ("Validating", "validatejob.volcano.sh", *job, "CREATE UPDATE"),
+        "/podgroups/mutate": ("Mutating", "mutatepodgroup.volcano.sh", group, "v1beta1", "podgroups", "CREATE"),
         "/podgroups/validate": ("Validating", "validatepodgroup.volcano.sh", group, "v1beta1", "podgroups",
-                                "CREATE"),
+                                "CREATE UPDATE"),
+        "/pods/validate": ("Validating", "validatepod.volcano.sh", "", "v1", "pods", "CREATE UPDATE"),
         "/queues/mutate": ("Mutating", "mutatequeue.volcano.sh", group, "v1beta1", "queues", "CREATE"),
         "/queues/validate": ("Validating", "validatequeue.volcano.sh", group, "v1beta1", "queues",
                              "CREATE UPDATE DELETE"),
+        "/jobflows/validate": ("Validating", "validatejobflow.volcano.sh", "flow.volcano.sh", "v1alpha1",
+                               "jobflows", "CREATE UPDATE"),
+        "/hypernodes/validate": ("Validating", "validatehypernodes.volcano.sh", "topology.volcano.sh", "v1alpha1",
+                                 "hypernodes", "CREATE UPDATE"),
+        "/cronjobs/validate": ("Validating", "validatecronjob.volcano.sh", "batch.volcano.sh", "v1alpha1",
+                               "cronjobs", "CREATE UPDATE"),
     }
 
 
-def test_the_webhook_serves_what_is_registered_and_may_patch_it(objects):
-    arguments = objects["Deployment", "volcano-admission"]["spec"]["template"]["spec"]["containers"][0]["args"]
+@pytest.fixture(scope="module")
+def optional():
+    return {(o["kind"], o["metadata"]["name"]): o for o in load("extra/pods-mutate.yaml")}
+
+
+def test_the_optional_registration(optional):
+    assert registrations(optional) == {OPTIONAL: ("Mutating", "mutatepod.volcano.sh", "", "v1", "pods", "CREATE")}
+
+
+def test_names_of_webhooks_tell_them_apart(objects, optional):
+    names = [o["webhooks"][0]["name"] for (kind, _), o in (objects | optional).items() if "Webhook" in kind]
+    assert len(set(names)) == len(names) == len(PATHS) + 1
+
+
+def test_the_webhook_serves_what_is_registered_and_may_patch_it(objects, optional):
+    pod = objects["Deployment", "volcano-admission"]["spec"]["template"]["spec"]
+    arguments = pod["containers"][0]["args"]
     assert f"--enabled-admission={','.join(PATHS)}" in arguments
+    volume, = pod["volumes"]
+    mount, = pod["containers"][0]["volumeMounts"]
+    assert volume["configMap"]["name"] == "volcano-admission-configmap"
+    assert f"--admission-conf={mount['mountPath']}/volcano-admission.conf" in arguments
     allowed = {(kind, name) for _, role, rule in rules(objects)
                if role == "volcano-admission" and rule["apiGroups"] == ["admissionregistration.k8s.io"]
                for kind in rule["resources"] for name in rule["resourceNames"]}
-    assert allowed == {(kind.lower() + "s", name) for kind, name in objects if "Webhook" in kind}
+    assert allowed == {(kind.lower() + "s", name) for kind, name in objects | optional if "Webhook" in kind}
+
+
+def rights(objects, role, group):
+    return {(resource, verb) for _, name, rule in rules(objects) if name == role and rule["apiGroups"] == [group]
+            for resource in rule["resources"] for verb in rule["verbs"]}
+
+
+def test_the_webhook_reads_what_it_follows_and_no_more(objects):
+    """Kinds that webhook/feed.c follows; Secret and registrations are looked at above."""
+    followed = set(re.findall(r'"/(?:api|apis)/[a-z0-9./]*?/([a-z]+)"', "".join(
+        (ROOT / name).read_text() for name in ("webhook/feed.c",))))
+    followed |= {name.lower() for name in re.findall(r"\bPATH_([A-Z]+)\b", (ROOT / "webhook/feed.c").read_text())}
+    granted = {resource for group in ("", "scheduling.volcano.sh")
+               for resource, _ in rights(objects, "volcano-admission", group)} - {"secrets"}
+    assert followed == granted == {"queues", "namespaces"}
+    for group in ("", "scheduling.volcano.sh"):
+        assert {verb for resource, verb in rights(objects, "volcano-admission", group)
+                if resource != "secrets"} == {"list", "watch"}
 
 
 @pytest.mark.parametrize("component", COMPONENTS)

@@ -165,7 +165,9 @@ class Pumice:
         port = self.webhook_url.rsplit(":", 1)[1]
         return self._binary("pumice-webhook", "volcano-admission", "pumice-admission",
                             {"port": port, "listen-address": "127.0.0.1",
-                             "webhook-url": self.webhook_url}, "healthz-address")
+                             "webhook-url": self.webhook_url, "admission-conf": self._config(
+                                 "volcano-admission-configmap", "volcano-admission.conf")},
+                            "healthz-address")
 
     def _binary(self, name, deployment, identity, changes, metrics_flag="listen-address"):
         flags = {**self._deployed_flags(deployment), "healthz-address": address(), **changes}
