@@ -2,126 +2,7 @@
  * The rules of containers in a pod template: for each the value that just fits and the one that
  * does not, told by the field and the kind of the fault.
  */
-#include "testing.h"
-
-#include "webhook/pod/pod_case.h"
-
-static const char *buf_cstr(const struct buf *buf)
-{
-    return buf->p ? buf->p : "";
-}
-
-/* JSON with ' for ". */
-static cJSON *parse(const char *text)
-{
-    char *copy = str_dup(str_of(text));
-    for (char *c = copy; *c; c++)
-        *c = *c == '\'' ? '"' : *c;
-    cJSON *tree = cJSON_Parse(copy);
-    if (!tree)
-        print_error("no JSON: %s\n", text);
-    assert_non_null(tree);
-    free(copy);
-    return tree;
-}
-
-/* "path: kind" of each line, joined by "; ". */
-static void shorten(struct str lines, struct buf *out)
-{
-    struct str line;
-    while (str_split(&lines, '\n', &line)) {
-        const ptrdiff_t path = str_find(line, STR(": "));
-        assert_true(path > 0);
-        const ptrdiff_t kind = str_find(str_from(line, (size_t)path + 2), STR(": "));
-        const struct str shown =
-            kind < 0 ? line : str_sub(line, 0, (size_t)path + 2 + (size_t)kind);
-        buf_printf(out, "%s%.*s", out->n ? "; " : "", STR_ARG(shown));
-    }
-}
-
-static void check_tree(const cJSON *spec, bool pod_level, bool whole, struct buf *out)
-{
-    const struct pod_template_options options = {.pod_level_resources = pod_level};
-    struct arena arena = ARENA_INIT;
-    struct problems problems = PROBLEMS_INIT;
-    struct buf lines = BUF_INIT(65536);
-    struct pod_case pod = {.options = &options,
-                           .spec = spec,
-                           .volumes = MAP_INIT,
-                           .claims = MAP_INIT,
-                           .host_network = tree_bool(spec, "hostNetwork"),
-                           .os = tree_str(tree_get(spec, "os"), "name")};
-    struct rule_walk walk = {.problems = &problems, .arena = &arena, .context = &pod};
-    const struct field at = field_root("spec");
-    cJSON *item;
-    cJSON_ArrayForEach(item, tree_array(spec, "volumes"))
-        map_set(&pod.volumes, str_of(tree_str(item, "name")), item);
-    cJSON_ArrayForEach(item, tree_array(spec, "resourceClaims"))
-        map_set(&pod.claims, str_of(tree_str(item, "name")), NULL);
-    problems.separator = "\n";
-    pod_check_containers(&walk, &at);
-    problems_write(&problems, &lines);
-    if (whole)
-        buf_add_str(out, buf_str(&lines));
-    else
-        shorten(buf_str(&lines), out);
-    buf_clear(&lines);
-    problems_clear(&problems);
-    map_clear(&pod.volumes);
-    map_clear(&pod.claims);
-    arena_clear(&arena);
-}
-
-static void check_text(const char *spec_text, bool pod_level, bool whole, const char *expected)
-{
-    struct buf out = BUF_INIT(65536);
-    cJSON *spec = parse(spec_text);
-    check_tree(spec, pod_level, whole, &out);
-    if (!str_is(buf_str(&out), expected))
-        print_error("%s\n", spec_text);
-    assert_str(buf_str(&out), expected);
-    cJSON_Delete(spec);
-    buf_clear(&out);
-}
-
-/* The faults of a spec. */
-static void check_spec(const char *spec, const char *expected)
-{
-    check_text(spec, true, false, expected);
-}
-
-/* The faults of one container with these further members, in a pod with some volumes. `expected`
- * has "@" for the place of the container. */
-static void check_container(const char *members, const char *expected)
-{
-    struct buf spec = BUF_INIT(65536), faults = BUF_INIT(65536);
-    buf_printf(&spec,
-               "{'volumes':[{'name':'a'},{'name':'b','configMap':{'name':'x'}},"
-               "{'name':'disk','persistentVolumeClaim':{'claimName':'d'}},"
-               "{'name':'new','ephemeral':{}}],'resourceClaims':[{'name':'gpu'},{'name':'nic'}],"
-               "'containers':[{'name':'c','image':'i'%s%s}]}",
-               *members ? "," : "", members);
-    for (const char *c = expected; *c; c++) {
-        if (*c == '@')
-            buf_add_cstr(&faults, "spec.containers[0]");
-        else
-            buf_printf(&faults, "%c", *c);
-    }
-    check_spec(buf_cstr(&spec), buf_cstr(&faults));
-    buf_clear(&spec);
-    buf_clear(&faults);
-}
-
-struct container_case {
-    const char *members, *faults;
-};
-
-#define CHECK_ALL(...)                                                                             \
-    do {                                                                                           \
-        const struct container_case cases[] = {__VA_ARGS__};                                       \
-        for (size_t i = 0; i < ARRAY_SIZE(cases); i++)                                             \
-            check_container(cases[i].members, cases[i].faults);                                    \
-    } while (0)
+#include "pod_testing.h"
 
 static void test_lists(void **state)
 {
@@ -420,60 +301,6 @@ static void test_devices(void **state)
          "@.volumeDevices[0].devicePath: Invalid value"});
 }
 
-#define LIMITS(list) "'resources':{'limits':{" list "}}"
-#define REQUESTS(list) "'resources':{'requests':{" list "}}"
-#define BOTH(requests, limits) "'resources':{'requests':{" requests "},'limits':{" limits "}}"
-
-static void test_resources(void **state)
-{
-    (void)state;
-    CHECK_ALL(
-        {BOTH("'cpu':'1','memory':'1Gi'", "'cpu':1,'memory':'1024Mi','ephemeral-storage':'1'"), ""},
-        {REQUESTS("'cpu':'-1m'"), "@.resources.requests[cpu]: Invalid value"},
-        {REQUESTS("'cpu':'x'"), "@.resources.requests[cpu]: Invalid value"},
-        {REQUESTS("'gpu':'1'"), "@.resources.requests[gpu]: Invalid value"},
-        {LIMITS("'pods':'1'"), "@.resources.limits[pods]: Invalid value"},
-        {LIMITS("'example.com/gpu':'1'"), ""},
-        {LIMITS("'example.com/gpu':'500m'"), "@.resources.limits[example.com/gpu]: Invalid value"},
-        {LIMITS("'requests.example.com/gpu':'1'"),
-         "@.resources.limits[requests.example.com/gpu]: Invalid value"},
-        {LIMITS("'kubernetes.io/thing':'500m'"), ""},
-        {LIMITS("'Example.com/gpu':'1'"), "@.resources.limits[Example.com/gpu]: Invalid value"},
-        {BOTH("'cpu':'1001m'", "'cpu':'1'"), "@.resources.requests: Invalid value"},
-        {BOTH("'cpu':'1000.1m'", "'cpu':'1.001'"), ""},
-        {BOTH("'example.com/gpu':'1'", "'example.com/gpu':'2'"),
-         "@.resources.requests: Invalid value"},
-        {BOTH("'example.com/gpu':'2'", "'example.com/gpu':'2'"), ""},
-        {REQUESTS("'example.com/gpu':'1'"), "@.resources.limits: Required value"},
-        {LIMITS("'hugepages-2Mi':'4Mi','cpu':'1'"), ""},
-        {LIMITS("'hugepages-2Mi':'3Mi','cpu':'1'"),
-         "@.resources.limits[hugepages-2Mi]: Invalid value"},
-        {LIMITS("'hugepages-x':'4Mi','cpu':'1'"), "@.resources.limits[hugepages-x]: Invalid value"},
-        {LIMITS("'hugepages-2Mi':'4Mi'"), "@.resources: Forbidden"},
-        {"'resources':{'limits':[]}", "@.resources.limits: Invalid value"},
-        {"'resources':[]", "@.resources: Invalid value"});
-}
-
-static void test_claims(void **state)
-{
-    (void)state;
-    CHECK_ALL({"'resources':{'claims':[{'name':'gpu'},{'name':'nic','request':'a'},"
-               "{'name':'nic','request':'b'}]}",
-               ""},
-              {"'resources':{'claims':[{}]}", "@.resources.claims[0]: Required value"},
-              {"'resources':{'claims':[{'name':'z'}]}", "@.resources.claims[0]: Not found"},
-              {"'resources':{'claims':[{'name':'gpu'},{'name':'gpu'}]}",
-               "@.resources.claims[1]: Duplicate value"},
-              {"'resources':{'claims':[{'name':'gpu'},{'name':'gpu','request':'a'}]}",
-               "@.resources.claims[1]: Duplicate value"},
-              {"'resources':{'claims':[{'name':'gpu','request':'a'},{'name':'gpu'}]}",
-               "@.resources.claims[1]: Duplicate value"},
-              {"'resources':{'claims':[{'name':'gpu','request':'a'},{'name':'gpu','request':'a'}]}",
-               "@.resources.claims[1]: Duplicate value"},
-              {"'resources':{'claims':[{'name':'gpu','request':'A'}]}",
-               "@.resources.claims[0].request: Invalid value"});
-}
-
 static void test_resize(void **state)
 {
     (void)state;
@@ -665,125 +492,6 @@ static void test_restart_rule_counts(void **state)
                       "spec.initContainers[0].restartPolicyRules[0].exitCodes.values: Too many");
 }
 
-/* ---- pod-level resources ------------------------------------------------------------------- */
-
-/* A pod with these resources, a container with 1 CPU and one with 3, and these init containers. */
-static void check_pod(const char *resources, const char *init, bool gate, const char *expected)
-{
-    struct buf spec = BUF_INIT(65536);
-    buf_printf(&spec,
-               "{'resources':%s,'initContainers':[%s],'containers':["
-               "{'name':'a','image':'i','resources':{'requests':{'cpu':'1'}}},"
-               "{'name':'b','image':'i','resources':{'requests':{'cpu':'3'},"
-               "'limits':{'cpu':'3','memory':'1Gi','hugepages-2Mi':'4Mi'}}}]}",
-               resources, init);
-    check_text(buf_cstr(&spec), gate, true, expected);
-    buf_clear(&spec);
-}
-
-#define INIT(name, more, cpu)                                                                      \
-    "{'name':'" name "','image':'i'," more "'resources':{'requests':{'cpu':'" cpu "'}}}"
-#define SIDECAR(name, cpu) INIT(name, "'restartPolicy':'Always',", cpu)
-
-static void test_pod_level(void **state)
-{
-    (void)state;
-    check_pod("{'requests':{'cpu':'4'},'limits':{'cpu':'4'}}", "", true, "");
-    check_pod(
-        "{'requests':{'cpu':'2'}}", "", true,
-        "spec.resources.requests[cpu]: Invalid value: \"2\": must be greater than or equal to "
-        "aggregate container requests of 4");
-    check_pod("{'requests':{'cpu':'2'}}", "", false, "");
-    check_pod("{'requests':{'cpu':'6'},'limits':{'cpu':'4'}}", "", true,
-              "spec.resources.requests: Invalid value: \"6\": must be less than or equal to cpu "
-              "limit of 4");
-    check_pod("{'requests':{'memory':'1Gi'}}", "", true, "");
-    check_pod(
-        "{'limits':{'cpu':'2','memory':'1023Mi'}}", "", true,
-        "spec.resources.containers[1][cpu].limits: Invalid value: \"3\": must be less than or "
-        "equal to pod limits of 2\n"
-        "spec.resources.containers[1][memory].limits: Invalid value: \"1Gi\": must be less "
-        "than or equal to pod limits of 1023Mi");
-    check_pod("{'limits':{'cpu':'3','hugepages-2Mi':'4Mi'}}", "", true, "");
-    check_pod("{'limits':{'cpu':'3','hugepages-2Mi':'2Mi'}}", "", true,
-              "spec.resources.limits[hugepages-2Mi]: Invalid value: \"2Mi\": must be greater than "
-              "or equal to aggregate container limits of 4Mi\n"
-              "spec.resources.containers[1][hugepages-2Mi].limits: Invalid value: \"4Mi\": must be "
-              "less than or equal to pod limits of 2Mi");
-}
-
-/* Sidecars count beside the regular containers; an init container beside the sidecars before. */
-static void test_pod_level_init(void **state)
-{
-    (void)state;
-    check_pod("{'requests':{'cpu':'4'}}", INIT("n", "", "4"), true, "");
-    check_pod(
-        "{'requests':{'cpu':'4'}}", INIT("n", "", "4100m"), true,
-        "spec.resources.requests[cpu]: Invalid value: \"4\": must be greater than or equal to "
-        "aggregate container requests of 4100m");
-    check_pod("{'requests':{'cpu':'6'}}", SIDECAR("s", "2"), true, "");
-    check_pod(
-        "{'requests':{'cpu':'6'}}", SIDECAR("s", "2") "," INIT("n", "", "5"), true,
-        "spec.resources.requests[cpu]: Invalid value: \"6\": must be greater than or equal to "
-        "aggregate container requests of 7");
-    check_pod("{'requests':{'cpu':'6'}}", INIT("n", "", "5") "," SIDECAR("s", "2"), true, "");
-}
-
-static void test_pod_level_itself(void **state)
-{
-    (void)state;
-    const char *containers = "'containers':[{'name':'a','image':'i'}]}";
-    static const struct container_case cases[] = {
-        {"{'resources':{},", ""},
-        {"{'resources':{'requests':{'cpu':'-1'}},", "spec.resources.requests[cpu]: Invalid value"},
-        {"{'resources':{'limits':{'ephemeral-storage':'1'}},",
-         "spec.resources.limits[ephemeral-storage]: Unsupported value"},
-        {"{'resources':{'limits':{'example.com/gpu':'1'}},",
-         "spec.resources.limits[example.com/gpu]: Unsupported value"},
-        {"{'resources':{'limits':{'gpu':'1'}},", "spec.resources.limits[gpu]: Invalid value"},
-        {"{'resources':{'limits':{'hugepages-2Mi':'2Mi'}},", "spec.resources: Forbidden"},
-        {"{'resources':{'claims':[]},", "spec.resources.claims: Forbidden"},
-        {"{'resources':{'claims':[{'name':'z'}]},",
-         "spec.resources.claims: Forbidden; spec.resources.claims[0]: Not found"},
-        {"{'os':{'name':'windows'},'resources':{'requests':{'cpu':'-1'}},",
-         "spec.resources: Forbidden"},
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct buf spec = BUF_INIT(65536);
-        buf_printf(&spec, "%s%s", cases[i].members, containers);
-        check_spec(buf_cstr(&spec), cases[i].faults);
-        buf_clear(&spec);
-    }
-}
-
-static void check_overhead(const char *list_text, const char *expected)
-{
-    struct arena arena = ARENA_INIT;
-    struct problems problems = PROBLEMS_INIT;
-    struct buf lines = BUF_INIT(65536), out = BUF_INIT(65536);
-    struct rule_walk walk = {.problems = &problems, .arena = &arena};
-    const struct field at = field_root("spec.overhead");
-    cJSON *list = parse(list_text);
-    problems.separator = "\n";
-    pod_check_resource_list(&walk, list, &at);
-    problems_write(&problems, &lines);
-    shorten(buf_str(&lines), &out);
-    assert_str(buf_str(&out), expected);
-    cJSON_Delete(list);
-    problems_clear(&problems);
-    arena_clear(&arena);
-    buf_clear(&lines);
-    buf_clear(&out);
-}
-
-static void test_overhead(void **state)
-{
-    (void)state;
-    check_overhead("{'cpu':'1','memory':null}", "");
-    check_overhead("{'cpu':'-1'}", "spec.overhead.limits[cpu]: Invalid value");
-    check_overhead("{'hugepages-2Mi':'2Mi'}", "spec.overhead: Forbidden");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -801,8 +509,6 @@ int main(void)
         cmocka_unit_test(test_env_from),
         cmocka_unit_test(test_mounts),
         cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_resources),
-        cmocka_unit_test(test_claims),
         cmocka_unit_test(test_resize),
         cmocka_unit_test(test_handlers),
         cmocka_unit_test(test_probe_numbers),
@@ -810,10 +516,6 @@ int main(void)
         cmocka_unit_test(test_init),
         cmocka_unit_test(test_restart_rules),
         cmocka_unit_test(test_restart_rule_counts),
-        cmocka_unit_test(test_pod_level),
-        cmocka_unit_test(test_pod_level_init),
-        cmocka_unit_test(test_pod_level_itself),
-        cmocka_unit_test(test_overhead),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
