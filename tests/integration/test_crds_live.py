@@ -20,6 +20,10 @@ from cluster import ApiError, ControlPlane  # noqa: E402
 JOBS = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs"
 GROUPS = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"
 QUEUES = "/apis/scheduling.volcano.sh/v1beta1/queues"
+CRONJOBS = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/cronjobs"
+FLOWS = "/apis/flow.volcano.sh/v1alpha1/namespaces/default/jobflows"
+TEMPLATES = "/apis/flow.volcano.sh/v1alpha1/namespaces/default/jobtemplates"
+HYPERNODES = "/apis/topology.volcano.sh/v1alpha1/hypernodes"
 COMMANDS = "/apis/bus.volcano.sh/v1alpha1/namespaces/default/commands"
 CONTAINER = {"name": "main", "image": "busybox"}
 
@@ -54,6 +58,30 @@ def queue(name="queue", **spec):
             "spec": spec}
 
 
+def cronjob(name="cron", **spec):
+    return {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "CronJob", "metadata": {"name": name},
+            "spec": {"schedule": "* * * * *", "jobTemplate": {"spec": job()["spec"]}, **spec}}
+
+
+def flow(*flows, name="flow", **spec):
+    return {"apiVersion": "flow.volcano.sh/v1alpha1", "kind": "JobFlow", "metadata": {"name": name},
+            "spec": {"flows": list(flows), **spec}}
+
+
+def template(name="template", **spec):
+    return {"apiVersion": "flow.volcano.sh/v1alpha1", "kind": "JobTemplate", "metadata": {"name": name},
+            "spec": {**job()["spec"], **spec}}
+
+
+def hypernode(*members, name="leaf", **spec):
+    return {"apiVersion": "topology.volcano.sh/v1alpha1", "kind": "HyperNode", "metadata": {"name": name},
+            "spec": {"tier": 1, "members": list(members), **spec}}
+
+
+def member(**selector):
+    return {"type": "Node", "selector": selector}
+
+
 def dry(plane, path, body):
     """What the API server would store; unknown fields are refused."""
     return plane.request("POST", f"{path}?dryRun=All&fieldValidation=Strict", body)
@@ -61,7 +89,7 @@ def dry(plane, path, body):
 
 def test_names_are_accepted(plane):
     crds = plane.request("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions")["items"]
-    assert len(crds) == 4
+    assert len(crds) == 8
     for crd in crds:
         conditions = {c["type"]: c["status"] for c in crd["status"]["conditions"]}
         # NonStructuralSchema appears only if something is wrong with the schema.
@@ -117,6 +145,21 @@ def test_defaults_of_podgroup_and_queue(plane):
     assert stored["spec"] == {"weight": 1, "dequeueStrategy": "traverse"}
 
 
+def test_defaults_of_what_makes_jobs(plane):
+    stored = dry(plane, CRONJOBS, cronjob())
+    assert {key: stored["spec"][key] for key in ("concurrencyPolicy", "suspend", "successfulJobsHistoryLimit",
+                                                 "failedJobsHistoryLimit")} == {
+        "concurrencyPolicy": "Allow", "suspend": False, "successfulJobsHistoryLimit": 3,
+        "failedJobsHistoryLimit": 1}
+    assert stored["spec"]["jobTemplate"]["spec"]["queue"] == "default"
+    assert dry(plane, TEMPLATES, template())["spec"]["maxRetry"] == 3
+    # A patch reads back with the defaults of a whole Job: clients of this API know it so.
+    stored = dry(plane, FLOWS, flow({"name": "a", "patch": {"jobSpec": {"minAvailable": 2}}}, {"name": "b"}))
+    assert stored["spec"]["flows"] == [
+        {"name": "a", "patch": {"jobSpec": {"minAvailable": 2, "queue": "default", "maxRetry": 3}}},
+        {"name": "b"}]
+
+
 def test_a_pod_template_is_kept_whole(plane):
     metadata = {"name": "n", "namespace": "ns", "labels": {"a": "b"}, "annotations": {"c": "d"},
                 "finalizers": ["e/f"]}
@@ -169,6 +212,29 @@ def test_a_pod_template_is_kept_whole(plane):
     (QUEUES, queue(parent="Up"), "spec.parent in body should match"),
     (COMMANDS, {"apiVersion": "bus.volcano.sh/v1alpha1", "kind": "Command", "metadata": {"name": "c"},
                 "target": {"kind": "Job"}}, "target.uid: Required value"),
+    (CRONJOBS, cronjob(schedule=None), "spec.schedule: Required value"),
+    (CRONJOBS, cronjob(jobTemplate=None), "spec.jobTemplate: Required value"),
+    (CRONJOBS, cronjob(concurrencyPolicy="Never"), 'Unsupported value: "Never"'),
+    (CRONJOBS, cronjob(startingDeadlineSeconds=-1), "spec.startingDeadlineSeconds in body should be"),
+    (CRONJOBS, cronjob(failedJobsHistoryLimit=-1), "spec.failedJobsHistoryLimit in body should be"),
+    (CRONJOBS, cronjob(jobTemplate={"spec": {"tasks": []}}), "should have at least 1 items"),
+    (TEMPLATES, template(minSuccess=0), "spec.minSuccess in body should be"),
+    (FLOWS, flow({"name": ""}), "spec.flows[0].name"),
+    (FLOWS, flow({}), "spec.flows[0].name: Required value"),
+    (FLOWS, flow(jobRetainPolicy="keep"), 'Unsupported value: "keep"'),
+    (FLOWS, flow({"name": "a", "patch": {"jobSpec": {"minAvailable": -1}}}), "patch.jobSpec.minAvailable"),
+    (FLOWS, flow({"name": "a", "dependsOn": {"probe": {"tcpSocketList": [{"port": 65536}]}}}), "port in body"),
+    (FLOWS, flow({"name": "a", "dependsOn": {"probe": {"tcpSocketList": [{}]}}}), "port: Required value"),
+    (HYPERNODES, hypernode(), "spec.members in body should have at least 1 items"),
+    (HYPERNODES, hypernode(member(exactMatch={"name": "a"}), tier=-1), "spec.tier in body should be"),
+    (HYPERNODES, hypernode(member(exactMatch={"name": "a"}), tier=None), "spec.tier: Required value"),
+    (HYPERNODES, hypernode({"type": "Rack"}), 'Unsupported value: "Rack"'),
+    (HYPERNODES, hypernode({"selector": {"exactMatch": {"name": "a"}}}), "type: Required value"),
+    (HYPERNODES, hypernode(member(exactMatch={"name": "No"})), "exactMatch.name in body should match"),
+    (HYPERNODES, hypernode(member(regexMatch={"pattern": ""})), "regexMatch.pattern"),
+    (HYPERNODES, hypernode(member()), "Either ExactMatch or RegexMatch or LabelMatch must be specified"),
+    (HYPERNODES, hypernode(member(exactMatch={"name": "a"}, regexMatch={"pattern": "a"})),
+     "Only one of ExactMatch, RegexMatch, or LabelMatch can be specified"),
 ])
 def test_invalid_values_are_refused(plane, path, body, message):
     with pytest.raises(ApiError) as refusal:
@@ -188,6 +254,17 @@ def test_invalid_values_are_refused(plane, path, body, message):
     (GROUPS, group(status={"phase": "Inqueue"})),
     (COMMANDS, {"apiVersion": "bus.volcano.sh/v1alpha1", "kind": "Command", "metadata": {"name": "c"},
                 "action": "Anything", "target": {"apiVersion": "v", "kind": "k", "name": "n", "uid": "u"}}),
+    (CRONJOBS, cronjob(schedule="", timeZone="", startingDeadlineSeconds=0, failedJobsHistoryLimit=0)),
+    (CRONJOBS, cronjob(jobTemplate={"metadata": {"labels": {"a": "b"}, "annotations": {"c": "d"}}})),
+    (TEMPLATES, template(minAvailable=0)),
+    (FLOWS, flow(jobRetainPolicy="retain")),
+    (FLOWS, flow({"name": "a", "dependsOn": {"targets": ["b"], "probe": {
+        "httpGetList": [{"taskName": "t", "path": "/", "port": 0, "httpHeader": {"name": "n", "value": "v"}}],
+        "tcpSocketList": [{"taskName": "t", "port": 65535}],
+        "taskStatusList": [{"taskName": "t", "phase": "p" * 63}]}}})),
+    (HYPERNODES, hypernode(member(exactMatch={"name": "a" * 253}), member(regexMatch={"pattern": "a(b"}),
+                           member(labelMatch={"matchLabels": {"a": "b"}}), {"type": "HyperNode"}, tier=0,
+                           tierName="t" * 253)),
 ])
 def test_values_at_the_limit_are_taken(plane, path, body):
     dry(plane, path, body)
@@ -227,6 +304,36 @@ def test_columns_and_short_names(plane):
     for kind in ("q", "queue-v1beta1"):
         assert row(kind) == [["NAME", "PARENT"], ["shown", "root"]]
     assert "shown" in plane.kubectl("get", "vcjob,podgroup,queue")
+
+
+def test_columns_and_short_names_of_the_other_kinds(plane):
+    plane.create(CRONJOBS, cronjob(name="shown"))
+    plane.create(TEMPLATES, template(name="shown"))
+    plane.create(FLOWS, flow({"name": "shown"}, name="shown"))
+    plane.create(HYPERNODES, hypernode(member(exactMatch={"name": "a"}), name="shown", tierName="rack"))
+    now = "2026-01-01T00:00:00Z"
+    for path, status in (
+            (CRONJOBS, {"active": [{"kind": "Job", "name": "j"}], "lastScheduleTime": now}),
+            (TEMPLATES, {"jobDependsOnList": ["j"]}),
+            (FLOWS, {"state": {"phase": "Running"}, "unKnowJobs": ["j"],
+                     "conditions": {"j": {"phase": "Running", "createTime": now}}}),
+            (HYPERNODES, {"nodeCount": 3, "conditions": [
+                {"type": "Ready", "status": "True", "reason": "R", "message": "", "lastTransitionTime": now}]})):
+        stored = plane.request("PATCH", f"{path}/shown/status", {"status": status},
+                               content_type="application/merge-patch+json")
+        assert stored["status"] == status
+
+    def row(kind):
+        return [line.split() for line in plane.kubectl("get", kind, "shown").splitlines()]
+
+    for kind in ("cronvcjob", "cronvj", "jt"):
+        header, values = row(kind)
+        assert header == ["NAME", "AGE"] and values[0] == "shown"
+    header, values = row("jf")
+    assert header == ["NAME", "STATUS", "AGE"] and values[:2] == ["shown", "Running"]
+    header, values = row("hn")
+    assert header == ["NAME", "TIER", "TIERNAME", "NODECOUNT", "AGE"]
+    assert values[:4] == ["shown", "1", "rack", "3"]
 
 
 def test_subresources(plane):

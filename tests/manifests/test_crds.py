@@ -117,6 +117,11 @@ def test_names_scopes_and_subresources(crds):
                      ["pg", "podgroup-v1beta1"], {}),
         "Queue": ("queues.scheduling.volcano.sh", "v1beta1", "Cluster", ["q", "queue-v1beta1"],
                   {"status": {}}),
+        "CronJob": ("cronjobs.batch.volcano.sh", "v1alpha1", "Namespaced", ["cronvcjob", "cronvj"],
+                    {"status": {}}),
+        "JobFlow": ("jobflows.flow.volcano.sh", "v1alpha1", "Namespaced", ["jf"], {"status": {}}),
+        "JobTemplate": ("jobtemplates.flow.volcano.sh", "v1alpha1", "Namespaced", ["jt"], {"status": {}}),
+        "HyperNode": ("hypernodes.topology.volcano.sh", "v1alpha1", "Cluster", ["hn"], {"status": {}}),
     }
     for crd in crds.values():
         version, = crd["spec"]["versions"]
@@ -132,6 +137,11 @@ def test_names_scopes_and_subresources(crds):
                  "QUEUE:string:.spec.queue:1"),
     ("Queue", "PARENT:string:.spec.parent"),
     ("Command", ""),
+    ("CronJob", ""),
+    ("JobTemplate", ""),
+    ("JobFlow", "Status:string:.status.state.phase Age:date:.metadata.creationTimestamp"),
+    ("HyperNode", "Tier:string:.spec.tier TierName:string:.spec.tierName "
+                  "NodeCount:integer:.status.nodeCount Age:date:.metadata.creationTimestamp"),
 ])
 def test_columns(crds, kind, columns):
     found = crds[kind]["spec"]["versions"][0].get("additionalPrinterColumns", [])
@@ -140,10 +150,21 @@ def test_columns(crds, kind, columns):
         for c in found)
 
 
+def job_defaults(path):
+    """The defaults of a Job's spec that is at the path."""
+    return {path + ".maxRetry": 3, path + ".queue": "default", path + ".networkTopology.mode": "hard",
+            path + ".tasks[].partitionPolicy.minPartitions": 0,
+            path + ".tasks[].partitionPolicy.networkTopology.mode": "hard"}
+
+
 @pytest.mark.parametrize("kind, defaults", [
-    ("Job", {".spec.maxRetry": 3, ".spec.queue": "default", ".spec.networkTopology.mode": "hard",
-             ".spec.tasks[].partitionPolicy.minPartitions": 0,
-             ".spec.tasks[].partitionPolicy.networkTopology.mode": "hard"}),
+    ("Job", job_defaults(".spec")),
+    ("CronJob", {".spec.concurrencyPolicy": "Allow", ".spec.suspend": False,
+                 ".spec.successfulJobsHistoryLimit": 3, ".spec.failedJobsHistoryLimit": 1,
+                 **job_defaults(".spec.jobTemplate.spec")}),
+    ("JobTemplate", job_defaults(".spec")),
+    ("JobFlow", job_defaults(".spec.flows[].patch.jobSpec")),
+    ("HyperNode", {}),
     ("PodGroup", {".spec.queue": "default", ".spec.networkTopology.mode": "hard",
                   ".spec.subGroupPolicy[].subGroupSize": 1, ".spec.subGroupPolicy[].minSubGroups": 0,
                   ".spec.subGroupPolicy[].networkTopology.mode": "hard"}),
@@ -212,7 +233,46 @@ def test_list_types_of_the_pod_template(crds):
     assert properties["nodeSelector"]["x-kubernetes-map-type"] == "atomic"
 
 
+@pytest.mark.parametrize("kind, path", [
+    ("CronJob", "spec.jobTemplate.spec"), ("JobTemplate", "spec"), ("JobFlow", "spec.flows[].patch.jobSpec")])
+def test_a_job_is_the_same_wherever_it_is(crds, kind, path):
+    assert field(crds[kind], path) == field(crds["Job"], "spec")
+
+
 @pytest.mark.parametrize("kind, path, expected", [
+    ("CronJob", "spec", {"required": ["schedule", "jobTemplate"]}),
+    ("CronJob", "spec.schedule", {"type": "string", "minLength": None, "pattern": None}),
+    ("CronJob", "spec.startingDeadlineSeconds", {"type": "integer", "format": "int64", "minimum": 0}),
+    ("CronJob", "spec.concurrencyPolicy", {"enum": ["Allow", "Forbid", "Replace"]}),
+    ("CronJob", "spec.failedJobsHistoryLimit", {"format": "int32", "minimum": 0}),
+    ("CronJob", "status.active", {"x-kubernetes-list-type": "atomic"}),
+    ("CronJob", "status.active[]", {"x-kubernetes-map-type": "atomic"}),
+    ("CronJob", "status.lastSuccessfulTime", {"type": "string", "format": "date-time"}),
+    ("JobFlow", "spec.jobRetainPolicy", {"enum": ["retain", "delete"]}),
+    ("JobFlow", "spec.flows[]", {"required": ["name"]}),
+    ("JobFlow", "spec.flows[].name", {"minLength": 1}),
+    ("JobFlow", "spec.flows[].dependsOn.probe.httpGetList[].taskName", {"maxLength": 253}),
+    ("JobFlow", "spec.flows[].dependsOn.probe.httpGetList[].port", {"minimum": 0, "maximum": 65535}),
+    ("JobFlow", "spec.flows[].dependsOn.probe.httpGetList[].httpHeader", {"required": ["name", "value"]}),
+    ("JobFlow", "spec.flows[].dependsOn.probe.tcpSocketList[]", {"required": ["port"]}),
+    ("JobFlow", "spec.flows[].dependsOn.probe.taskStatusList[].phase", {"maxLength": 63}),
+    ("JobFlow", "status.unKnowJobs[]", {"type": "string"}),
+    ("JobFlow", "status.jobStatusList[].restartCount", {"format": "int32", "minimum": 0}),
+    ("JobFlow", "status.jobStatusList[].runningHistories[].endTimestamp", {"format": "date-time"}),
+    ("JobFlow", "status.conditions{}.taskStatusCount{}.phase{}", {"format": "int32"}),
+    ("JobFlow", "status.state.phase", {"enum": ["Succeed", "Terminating", "Failed", "Running", "Pending"]}),
+    ("JobTemplate", "status.jobDependsOnList[]", {"type": "string"}),
+    ("HyperNode", "spec", {"required": ["tier"]}),
+    ("HyperNode", "spec.tier", {"type": "integer", "format": None, "minimum": 0}),
+    ("HyperNode", "spec.tierName", {"maxLength": 253}),
+    ("HyperNode", "spec.members", {"minItems": 1}),
+    ("HyperNode", "spec.members[]", {"required": ["type"]}),
+    ("HyperNode", "spec.members[].type", {"enum": ["Node", "HyperNode"]}),
+    ("HyperNode", "spec.members[].selector.exactMatch.name", {"minLength": 1, "maxLength": 253}),
+    ("HyperNode", "spec.members[].selector.regexMatch.pattern", {"minLength": 1}),
+    ("HyperNode", "spec.members[].selector.labelMatch", {"x-kubernetes-map-type": "atomic"}),
+    ("HyperNode", "status.conditions[].reason", {"minLength": 1, "maxLength": 1024}),
+    ("HyperNode", "status.nodeCount", {"format": "int64", "minimum": 0}),
     ("Job", "spec.minAvailable", {"type": "integer", "format": "int32", "minimum": 0}),
     ("Job", "spec.minSuccess", {"type": "integer", "format": "int32", "minimum": 1}),
     ("Job", "spec.schedulerName", {"type": "string", "maxLength": 63}),
