@@ -117,9 +117,11 @@ static const char *subdomain_any_case(struct str name)
 const char *naming_annotation_key(struct str name)
 {
     const ptrdiff_t slash = str_chr(name, '/');
-    if (slash > 0 && !subdomain_any_case(str_sub(name, 0, (size_t)slash)))
-        return naming_qualified(str_from(name, (size_t)slash + 1));
-    return naming_key(name);
+    const struct str rest = str_from(name, (size_t)(slash + 1));
+    if (slash <= 0 || str_chr(rest, '/') >= 0 ||
+        subdomain_any_case(str_sub(name, 0, (size_t)slash)))
+        return naming_key(name);
+    return naming_qualified(rest);
 }
 
 const char *naming_domain_key(struct str name)
