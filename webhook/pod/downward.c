@@ -48,8 +48,9 @@ static const char *annotation_key_fault(struct rule_walk *walk, struct str key)
 {
     char *lower = arena_alloc(walk->arena, key.n + 1);
     for (size_t i = 0; i < key.n; i++) {
-        const char c = key.p[i];
-        lower[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+        lower[i] = key.p[i];
+        if (lower[i] >= 'A' && lower[i] <= 'Z')
+            lower[i] = (char)(lower[i] - 'A' + 'a');
     }
     return naming_key(str_make(lower, key.n));
 }
