@@ -140,6 +140,8 @@ static int64_t check_tasks(struct admission_case *c, const cJSON *tasks,
     const cJSON *task;
     cJSON_ArrayForEach(task, tasks)
     {
+        if (problems_enough(&c->problems))
+            break;
         char text[TASK_NAME_MAX];
         const char *name = job_task_name(task, index, text);
         if (__builtin_add_overflow(sum, tree_i64_or_0(task, "replicas"), &sum))
@@ -223,7 +225,8 @@ void job_check_spec(struct admission_case *c, const cJSON *spec, const char *job
     job_check_plugins(c, spec);
     job_check_volumes(c, spec, path);
     job_check_dependencies(c, tasks);
-    job_warn(c, spec, path);
+    if (!problems_enough(&c->problems))
+        job_warn(c, spec, path);
 }
 
 /* The name, or one as long as the API server makes it of generateName. */

@@ -38,4 +38,10 @@ void problem_more(struct problems *problems, const char *format, ...)
 void problems_write(const struct problems *problems, struct buf *out);
 void problems_clear(struct problems *problems);
 
+/* Whether so many did not fit any more that a rule need not look for others. */
+static inline bool problems_enough(const struct problems *problems)
+{
+    return problems->dropped >= 100;
+}
+
 #endif
