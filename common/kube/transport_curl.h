@@ -106,6 +106,7 @@ struct kube_call {
     struct kube_call_spec spec; /* path and body are `path` and `body` below */
     char *path, *body;          /* owned */
     size_t body_sent;           /* bytes handed to libcurl */
+    bool repeated;              /* libcurl wanted the body again */
     bool fresh;                 /* on a connection of its own making */
     bool refused;               /* the request is larger than allowed: ends at the next turn */
     bool retried;               /* with a newer token, after 401 */

@@ -120,12 +120,30 @@ static size_t on_read(char *to, size_t size, size_t n, void *arg)
     return count;
 }
 
+/*
+ * libcurl wants the body a second time: it is about to repeat the request on another connection.
+ * That is refused in on_about_to_send and not here, because a refusal here ends in its function for
+ * connecting, which then frees the connection under the transfers that share it (8.14).
+ */
 static int on_seek(void *arg, curl_off_t offset, int origin)
 {
-    (void)arg;
+    struct kube_call *call = arg;
     (void)offset;
     (void)origin;
-    return CURL_SEEKFUNC_FAIL;
+    call->repeated = true;
+    return CURL_SEEKFUNC_OK;
+}
+
+/* The connection is there; nothing of this request went over it yet. */
+static int on_about_to_send(void *arg, char *remote_ip, char *local_ip, int remote_port,
+                            int local_port)
+{
+    const struct kube_call *call = arg;
+    (void)remote_ip;
+    (void)local_ip;
+    (void)remote_port;
+    (void)local_port;
+    return call->repeated ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -193,6 +211,7 @@ struct easy *easy_new(struct lane *lane)
     set_option(easy->curl, CURLOPT_WRITEFUNCTION, on_body);
     set_option(easy->curl, CURLOPT_READFUNCTION, on_read);
     set_option(easy->curl, CURLOPT_SEEKFUNCTION, on_seek);
+    set_option(easy->curl, CURLOPT_PREREQFUNCTION, on_about_to_send);
     return easy;
 }
 
@@ -230,4 +249,6 @@ void easy_prepare(struct kube_call *call)
     set_option(curl, CURLOPT_HEADERDATA, call);
     set_option(curl, CURLOPT_WRITEDATA, call);
     set_option(curl, CURLOPT_READDATA, call);
+    set_option(curl, CURLOPT_SEEKDATA, call);
+    set_option(curl, CURLOPT_PREREQDATA, call);
 }

@@ -242,6 +242,7 @@ void lane_activate(struct lane *lane, struct kube_call *call)
     call->port = 0;
     call->status = 0;
     call->body_sent = 0;
+    call->repeated = false;
     list_append(&lane->active, &call->link);
     lane->active_count++;
     easy_prepare(call);
