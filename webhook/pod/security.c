@@ -102,8 +102,11 @@ static struct str sysctl_with_dots(struct rule_walk *walk, struct str name)
         return name;
     char *text = arena_alloc(walk->arena, name.n + 1);
     for (size_t i = 0; i < name.n; i++) {
-        const char c = name.p[i];
-        text[i] = c == '/' ? '.' : c == '.' ? '/' : c;
+        text[i] = name.p[i];
+        if (text[i] == '/')
+            text[i] = '.';
+        else if (text[i] == '.')
+            text[i] = '/';
     }
     return str_make(text, name.n);
 }

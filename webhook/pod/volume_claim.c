@@ -86,13 +86,12 @@ static void check_storage(struct rule_walk *walk, const cJSON *resources, const 
     const struct field storage_at = field_key(at, "storage");
     const cJSON *storage =
         cJSON_GetObjectItemCaseSensitive(tree_object(resources, "requests"), "storage");
-    struct quantity quantity;
+    struct quantity quantity = QUANTITY_ZERO; /* what null means */
     struct error err = ERROR_INIT;
     if (!storage)
         field_required(walk->problems, &storage_at, "");
-    else if (cJSON_IsNull(storage)) /* as 0 */
-        field_invalid(walk->problems, &storage_at, storage, "must be greater than zero");
-    else if (quantity_parse(tree_scalar(storage, walk->arena), &quantity, &err) < 0)
+    else if (!cJSON_IsNull(storage) &&
+             quantity_parse(tree_scalar(storage, walk->arena), &quantity, &err) < 0)
         field_invalid(walk->problems, &storage_at, storage, "must be a quantity");
     else if (quantity.nano <= 0)
         field_invalid(walk->problems, &storage_at, storage, "must be greater than zero");

@@ -108,8 +108,9 @@ static const char *subdomain_any_case(struct str name)
     if (name.n > sizeof(lower))
         return "must be no more than 253 characters";
     for (size_t i = 0; i < name.n; i++) {
-        const char c = name.p[i];
-        lower[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+        lower[i] = name.p[i];
+        if (lower[i] >= 'A' && lower[i] <= 'Z')
+            lower[i] = (char)(lower[i] - 'A' + 'a');
     }
     return naming_subdomain(str_make(lower, name.n));
 }
