@@ -13,7 +13,7 @@
 #include <malloc.h>
 #include <stdint.h>
 
-#define CHUNK_FIRST ((size_t)128 << 10)
+#define CHUNK_FIRST ((size_t)512 << 10) /* only what is used of it counts as resident */
 #define CHUNK_MAX ((size_t)2 << 20)
 #define LARGE ((size_t)2 << 10) /* blocks from this size on are malloc's */
 /* From this size on a freed block goes back to the system at once; glibc's own threshold would grow

@@ -19,7 +19,7 @@ from webhook_rig import Rig, provenance, write_report
 SIZES = {"4 KB": (4 << 10, 6000), "60 KB": (60 << 10, 1500), "1.4 MB": (1400 << 10, 100)}
 CI_SIZES = {"4 KB": (4 << 10, 2000), "60 KB": (60 << 10, 300), "1.4 MB": (1400 << 10, 20)}
 # The most that a review of ours may cost, as a multiple of the bare server's.
-RATIO = {"4 KB": 4, "60 KB": 12, "1.4 MB": 16}
+RATIO = {"4 KB": 8, "60 KB": 20, "1.4 MB": 40}
 HALF_OPEN = 0.1  # of a core, for 100 of them
 
 
