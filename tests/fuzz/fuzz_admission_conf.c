@@ -10,11 +10,11 @@
 
 static const char *const pods[] = {
     "{\"metadata\":{\"name\":\"p\",\"namespace\":\"a\"},\"spec\":{}}",
-    "{\"metadata\":{\"name\":\"p\",\"namespace\":\"b\",\"annotations\":{\"a\":\"b\","
-    "\"volcano.sh/resource-group\":\"a\"}},\"spec\":{\"nodeSelector\":{\"a\":\"b\"},"
-    "\"tolerations\":[{\"key\":\"k\"}]}}",
-    "{\"metadata\":{\"annotations\":{\"volcano.sh/resource-group\":\"\",\"\":\"\"}},\"spec\":"
-    "{\"tolerations\":[],\"affinity\":{}}}",
+    ("{\"metadata\":{\"name\":\"p\",\"namespace\":\"b\",\"annotations\":{\"a\":\"b\","
+     "\"volcano.sh/resource-group\":\"a\"}},\"spec\":{\"nodeSelector\":{\"a\":\"b\"},"
+     "\"tolerations\":[{\"key\":\"k\"}]}}"),
+    ("{\"metadata\":{\"annotations\":{\"volcano.sh/resource-group\":\"\",\"\":\"\"}},\"spec\":"
+     "{\"tolerations\":[],\"affinity\":{}}}"),
 };
 
 static void check_answer(const struct admission_answer *answer)

@@ -37,9 +37,9 @@ static void test_values(void **state)
         {{"AllBeta=false"}, false, false},
         {{"SchedulingGatesQueueAdmission=false,AllAlpha=true"}, false, true},
         {{"AllBeta=false,PodLevelResources=true"}, false, true},
-        {{"WorkLoadSupport=true,VolcanoJobSupport=false,PodDisruptionBudgetsSupport=true,"
-          "QueueCommandSync=true,PriorityClass=false,CSIStorage=true,ResourceTopology=true,"
-          "CronVolcanoJobSupport=false"},
+        {{("WorkLoadSupport=true,VolcanoJobSupport=false,PodDisruptionBudgetsSupport=true,"
+           "QueueCommandSync=true,PriorityClass=false,CSIStorage=true,ResourceTopology=true,"
+           "CronVolcanoJobSupport=false")},
          false,
          true},
     };
