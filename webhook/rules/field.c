@@ -18,6 +18,14 @@ void field_write(const struct field *at, struct buf *out)
         buf_printf(out, "[%zu]", at->index);
 }
 
+/* Once a text did not fit none is made: there may be a great many. */
+static bool only_counted(struct problems *problems)
+{
+    if (problems->dropped)
+        problem_invalid(problems, "%s", "");
+    return problems->dropped > 0;
+}
+
 static void write_value(const cJSON *value, struct buf *out)
 {
     char *text = value ? cJSON_PrintUnformatted(value) : NULL;
@@ -32,6 +40,8 @@ static void add(struct problems *problems, const struct field *at, const char *k
                 struct str value, struct str detail)
 {
     struct buf line cleanup_buf = BUF_INIT(LINE_MAX_BYTES);
+    if (only_counted(problems))
+        return;
     field_write(at, &line);
     buf_printf(&line, ": %s", kind);
     if (value.n)
@@ -45,6 +55,8 @@ static void add_value(struct problems *problems, const struct field *at, const c
                       const cJSON *value, struct str detail)
 {
     struct buf text cleanup_buf = BUF_INIT(VALUE_MAX_BYTES + 8);
+    if (only_counted(problems))
+        return;
     write_value(value, &text);
     add(problems, at, kind, buf_str(&text), detail);
 }
@@ -64,6 +76,8 @@ void field_invalid(struct problems *problems, const struct field *at, const cJSO
 {
     struct buf text cleanup_buf = BUF_INIT(LINE_MAX_BYTES);
     va_list args;
+    if (only_counted(problems))
+        return;
     va_start(args, detail);
     buf_vprintf(&text, detail, args);
     va_end(args);
@@ -75,6 +89,8 @@ void field_invalid_text(struct problems *problems, const struct field *at, const
 {
     struct buf text cleanup_buf = BUF_INIT(LINE_MAX_BYTES);
     va_list args;
+    if (only_counted(problems))
+        return;
     va_start(args, detail);
     buf_vprintf(&text, detail, args);
     va_end(args);

@@ -286,6 +286,33 @@ static void test_claims(void **state)
     check_all(SCOPE_SPEC, cases, ARRAY_SIZE(cases));
 }
 
+/* Faults that do not fit the text any more are counted all the same. */
+static void test_very_many_faults(void **state)
+{
+    (void)state;
+    const struct pod_template_options options = {.pod_level_resources = true};
+    struct arena arena = ARENA_INIT;
+    struct problems problems = PROBLEMS_INIT;
+    struct rule_walk walk = {.problems = &problems, .arena = &arena};
+    struct buf members = BUF_INIT((size_t)1 << 20), text = BUF_INIT((size_t)1 << 16);
+    const struct field at = field_root("template");
+    for (int i = 0; i < 5000; i++)
+        buf_printf(&members, "%s'A'", i ? "," : "'hostAliases':[{'ip':'::1','hostnames':[");
+    buf_add_cstr(&members, "]}]");
+    cJSON *tree = template_of(SCOPE_SPEC, arena_str(&arena, buf_str(&members)).p);
+    pod_template_check(&walk, tree, &at, &options);
+    assert_int_equal(problems.count, 5000);
+    assert_true(problems.dropped > 0 && problems.dropped < 5000);
+    assert_true(problems.text.n <= PROBLEMS_TEXT_MAX);
+    problems_write(&problems, &text);
+    assert_true(str_ends(buf_str(&text), STR(" more")));
+    cJSON_Delete(tree);
+    buf_clear(&members);
+    buf_clear(&text);
+    problems_clear(&problems);
+    arena_clear(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +325,7 @@ int main(void)
         cmocka_unit_test(test_dns),
         cmocka_unit_test(test_hosts),
         cmocka_unit_test(test_claims),
+        cmocka_unit_test(test_very_many_faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
