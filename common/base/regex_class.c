@@ -140,14 +140,15 @@ static bool canonical_name(struct str name, char text[PROPERTY_NAME_MAX], struct
 {
     size_t n = 0;
     for (size_t i = 0; i < name.n; i++) {
-        const char c = name.p[i];
+        char c = name.p[i];
         const bool upper = c >= 'A' && c <= 'Z', lower = c >= 'a' && c <= 'z';
         if (c == '_' || c == '-' || c == ' ')
             continue;
         if (n == PROPERTY_NAME_MAX)
             return false;
-        text[n] = (n == 0 && lower) || (n > 0 && upper) ? (char)(c ^ ('a' ^ 'A')) : c;
-        n++;
+        if ((n == 0 && lower) || (n > 0 && upper))
+            c = (char)(c ^ ('a' ^ 'A'));
+        text[n++] = c;
     }
     *ret_name = str_make(text, n);
     return true;
@@ -313,7 +314,7 @@ static int take_range(struct str *rest, struct str whole, bool fold, struct asci
                       struct error *err)
 {
     const struct str from = *rest;
-    uint32_t low, high;
+    uint32_t low = 0, high;
     if (take_class_char(rest, whole, &low, err) < 0)
         return -1;
     high = low;

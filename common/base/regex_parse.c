@@ -222,7 +222,9 @@ static int parse_backslash(struct regex_parser *parser)
                       {'z', REGEX_TEXT_END},
                       {'b', REGEX_WORD_EDGE},
                       {'B', REGEX_NO_WORD_EDGE}};
-    const char next = parser->rest.n > 1 ? parser->rest.p[1] : '\0';
+    char next = '\0';
+    if (parser->rest.n > 1)
+        next = parser->rest.p[1];
     for (size_t i = 0; i < ARRAY_SIZE(assertions); i++) {
         if (next == assertions[i].name) {
             parser->rest = str_from(parser->rest, 2);
