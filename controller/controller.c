@@ -5,6 +5,7 @@
 #include "api/names.h"
 #include "api/priorityclass.h"
 #include "base/intern.h"
+#include "controller/job/commands.h"
 #include "controller/job/control.h"
 
 /* A pass yields to the loop after this long, so that leases and health are served meanwhile. */
@@ -104,6 +105,7 @@ static void job_changed(void *arg, void *old_object, void *new_object)
     if (!old) {
         control->podgroup = find_group(controller, now);
         control->flow.since_ns = loop_now(controller->loop);
+        commands_attach(control);
     }
     job_control_set_job(control, now, spec_changed(old, now));
 }
@@ -159,6 +161,14 @@ static void group_changed(void *arg, void *old_object, void *new_object)
     }
 }
 
+static void command_changed(void *arg, void *old_object, void *new_object)
+{
+    struct controller *controller = arg;
+
+    commands_changed(controller, old_object, new_object);
+    loop_defer(controller->loop, &controller->pass);
+}
+
 static void priority_changed(void *arg, void *old_object, void *new_object)
 {
     struct controller *controller = arg;
@@ -191,6 +201,8 @@ static void run_pass(void *arg)
 
     if (controller->stopping || !informers_synced(&controller->informers))
         return;
+    if (controller->leading)
+        commands_sweep(controller);
     while (!list_empty(&controller->dirty)) {
         struct job_control *control =
             container_of(controller->dirty.next, struct job_control, dirty_link);
@@ -216,6 +228,8 @@ void controller_set_leading(struct controller *controller, bool leading)
     void *control;
 
     controller->leading = leading;
+    controller->sweep_due = true;
+    loop_defer(controller->loop, &controller->pass);
     for (size_t i = 0; map_next(&controller->by_uid, &i, NULL, &control);)
         job_control_mark(control);
 }
@@ -234,8 +248,10 @@ static void follow(struct controller *controller)
     static const struct reflector_spec pods = {.path = PATH_PODS, .label_selector = KEY_JOB_NAME};
     static const struct reflector_spec podgroups = {.path = PATH_PODGROUPS};
     static const struct reflector_spec priorityclasses = {.path = PATH_PRIORITYCLASSES};
+    static const struct reflector_spec commands = {.path = PATH_COMMANDS};
     struct informers *informers = &controller->informers;
 
+    controller->commands = informers_add(informers, &command_store_type, &commands);
     controller->priorityclasses =
         informers_add(informers, &priorityclass_store_type, &priorityclasses);
     controller->podgroups = informers_add(informers, &podgroup_store_type, &podgroups);
@@ -249,6 +265,9 @@ static void follow(struct controller *controller)
         .changed = group_changed, .synced = list_complete, .arg = controller};
     controller->on_priorityclasses = (struct store_handler){
         .changed = priority_changed, .synced = list_complete, .arg = controller};
+    controller->on_commands = (struct store_handler){
+        .changed = command_changed, .synced = list_complete, .arg = controller};
+    store_subscribe(controller->commands, &controller->on_commands);
     store_subscribe(controller->jobs, &controller->on_jobs);
     store_subscribe(controller->pods, &controller->on_pods);
     store_subscribe(controller->podgroups, &controller->on_podgroups);
@@ -285,6 +304,8 @@ void controller_free(struct controller *controller)
     store_unsubscribe(controller->pods, &controller->on_pods);
     store_unsubscribe(controller->podgroups, &controller->on_podgroups);
     store_unsubscribe(controller->priorityclasses, &controller->on_priorityclasses);
+    store_unsubscribe(controller->commands, &controller->on_commands);
+    commands_cancel(controller);
     loop_deferred_cancel(&controller->pass);
     map_clear_with(&controller->by_uid, free_control);
     map_clear(&controller->by_name);

@@ -20,13 +20,15 @@ struct controller {
     struct window *window;            /* writes */
     struct event_recorder *events;
     struct informers informers;
-    struct store *jobs, *pods, *podgroups, *priorityclasses; /* owned by informers */
-    struct store_handler on_jobs, on_pods, on_podgroups, on_priorityclasses;
+    struct store *jobs, *pods, *podgroups, *priorityclasses, *commands; /* owned by informers */
+    struct store_handler on_jobs, on_pods, on_podgroups, on_priorityclasses, on_commands;
     struct map by_uid;  /* job UID -> struct job_control, owned */
     struct map by_name; /* "namespace/name" -> struct job_control of the current job, borrowed */
     struct list dirty;  /* job_control.dirty_link */
+    struct map command_deletes; /* UID -> struct command_delete, owned by job/commands.c */
     struct loop_deferred pass;
-    bool leading; /* may write */
+    bool sweep_due; /* there may be Commands for jobs that do not exist */
+    bool leading;   /* may write */
     bool stopping;
 };
 

@@ -6,6 +6,8 @@
 #include "base/ensure.h"
 #include "base/intern.h"
 #include "base/limits.h"
+#include "controller/job/commands.h"
+#include "controller/job/lifecycle.h"
 #include "controller/job/pods.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -74,8 +76,16 @@ struct job_control *job_control_get(struct controller *controller, const char *u
     single_write_init(&control->group_write, wake, control);
     single_write_init(&control->group_delete, wake, control);
     single_write_init(&control->status_write, wake, control);
+    loop_timer_init(&control->due, wake, control);
     map_set(&controller->by_uid, str_of(uid), control);
     return control;
+}
+
+static void evictions_clear(struct job_control *control)
+{
+    for (size_t i = 0; i < control->evictions.n; i++)
+        intern_put(control->evictions.items[i].pod);
+    vec_clear(&control->evictions);
 }
 
 static void tasks_clear(struct job_control *control)
@@ -83,6 +93,8 @@ static void tasks_clear(struct job_control *control)
     for (uint32_t i = 0; i < control->task_count; i++) {
         intern_put(control->tasks[i].name);
         free(control->tasks[i].slots);
+        ranges_clear(&control->tasks[i].finished);
+        ranges_clear(&control->tasks[i].restart);
         pod_template_free(control->tasks[i].compiled);
     }
     free(control->tasks);
@@ -101,9 +113,13 @@ void job_control_free(struct job_control *control)
     single_write_cancel(control, &control->group_delete);
     single_write_cancel(control, &control->status_write);
     loop_timer_cancel(controller->loop, &control->hold);
+    loop_timer_cancel(controller->loop, &control->due);
+    evictions_clear(control);
     tasks_clear(control);
     vec_clear(&control->strays);
+    vec_clear(&control->commands);
     map_clear(&control->deletes);
+    map_clear(&control->own_deletes);
     resource_list_clear(&control->min_resources);
     intern_put(control->uid);
     intern_put(control->ns);
@@ -194,11 +210,18 @@ static void count(struct task_control *task, const struct podstate *pod, int32_t
         task->counts.by_phase[pod->phase] += by;
 }
 
+/* A slot that neither has a pod, nor gets one, nor is done with. */
+static bool is_vacant(const struct task_control *task, uint32_t index)
+{
+    const struct pod_slot *slot = &task->slots[index];
+
+    return !slot->pod && !slot->create && !ranges_has(&task->finished, index);
+}
+
 /* Notes that the slot may have become vacant or taken. */
 static void settle(struct task_control *task, uint32_t index, bool was_vacant)
 {
-    const struct pod_slot *slot = &task->slots[index];
-    bool vacant = !slot->pod && !slot->create;
+    bool vacant = is_vacant(task, index);
 
     if (vacant == was_vacant)
         return;
@@ -209,6 +232,13 @@ static void settle(struct task_control *task, uint32_t index, bool was_vacant)
     } else {
         task->vacant--;
     }
+}
+
+/* What succeeded stays counted when its pod goes. */
+static void count_remembered(struct task_control *task, uint32_t index, int32_t by)
+{
+    if (ranges_has(&task->finished, index))
+        task->counts.by_phase[POD_PHASE_SUCCEEDED] += by;
 }
 
 static void drop_stray(struct job_control *control, const struct podstate *pod)
@@ -230,10 +260,20 @@ static void unplace(struct job_control *control, struct podstate *pod)
         drop_stray(control, pod);
         return;
     }
-    bool vacant = !slot->pod && !slot->create;
+    bool vacant = is_vacant(task, (uint32_t)pod->index);
     slot->pod = NULL;
     count(task, pod, -1);
+    count_remembered(task, (uint32_t)pod->index, 1);
     settle(task, (uint32_t)pod->index, vacant);
+}
+
+/* Success of a pod that is not about to be restarted is for good. */
+static void remember_success(struct job_control *control, struct task_control *task,
+                             const struct podstate *pod)
+{
+    if (control->job && pod->phase == POD_PHASE_SUCCEEDED &&
+        !lifecycle_must_go(control, (uint32_t)(task - control->tasks), pod))
+        ranges_add(&task->finished, (uint32_t)pod->index, (uint32_t)pod->index);
 }
 
 static void place(struct job_control *control, struct podstate *pod)
@@ -245,14 +285,64 @@ static void place(struct job_control *control, struct podstate *pod)
         vec_push(&control->strays, pod);
         return;
     }
-    bool vacant = !slot->create;
+    bool vacant = is_vacant(task, (uint32_t)pod->index);
+    count_remembered(task, (uint32_t)pod->index, -1);
     slot->pod = pod;
     count(task, pod, 1);
+    remember_success(control, task, pod);
     settle(task, (uint32_t)pod->index, vacant);
+}
+
+/* ---- evictions --------------------------------------------------------------------------------
+ */
+
+static bool has_ended(const struct podstate *pod)
+{
+    return pod->phase == POD_PHASE_SUCCEEDED || pod->phase == POD_PHASE_FAILED;
+}
+
+/* A pod is gone: if it was running work of this job and we did not end it, it was evicted. */
+static void note_eviction(struct job_control *control, const struct podstate *pod)
+{
+    struct task_control *task;
+    const struct pod_slot *slot = job_control_slot(control, pod->task, pod->index, &task);
+    const bool ours = map_has(&control->own_deletes, str_of(pod->meta.uid));
+
+    (void)map_del(&control->own_deletes, str_of(pod->meta.uid));
+    if (!control->job || !slot || slot->pod != pod || ours || has_ended(pod) ||
+        control->evictions.n == EVICTIONS_MAX)
+        return;
+    const uint32_t index = (uint32_t)(task - control->tasks);
+    if (lifecycle_must_go(control, index, pod) ||
+        !job_policy_possible(control->job, &control->job->tasks[index], JOB_EVENT_POD_EVICTED))
+        return;
+    vec_push(&control->evictions,
+             ((struct job_eviction){.task = index,
+                                    .index = (uint32_t)pod->index,
+                                    .version = pod->job_version,
+                                    .retry_count = pod->retry_count,
+                                    .pod = intern_ref(pod->meta.name),
+                                    .at_ns = loop_wall(control->controller->loop)}));
+}
+
+/* Those that a restart or an end has answered are over. */
+static void drop_answered_evictions(struct job_control *control)
+{
+    for (size_t i = control->evictions.n; i-- > 0;) {
+        const struct job_eviction *eviction = &control->evictions.items[i];
+        if (eviction->task < control->task_count &&
+            !lifecycle_would_go(control, eviction->task, eviction->index, eviction->version,
+                                eviction->retry_count))
+            continue;
+        intern_put(eviction->pod);
+        vec_remove(&control->evictions, i);
+    }
 }
 
 void job_control_set_pod(struct job_control *control, struct podstate *old, struct podstate *now)
 {
+    if (old && !now)
+        note_eviction(control, old);
     if (old)
         unplace(control, old);
     if (now)
@@ -268,7 +358,7 @@ void job_control_set_create(struct job_control *control, const char *task, uint3
 
     if (!slot)
         return;
-    bool vacant = !slot->pod && !slot->create;
+    bool vacant = is_vacant(found, index);
     slot->create = create;
     settle(found, index, vacant);
 }
@@ -309,13 +399,55 @@ static void lay_out(struct job_control *control)
                   job_replicas(job), LIMIT_JOB_PODS);
 }
 
+/* What is known to have finished: what the status says, and (`kept`) what it does not say yet. */
+static void take_finished(struct job_control *control, const struct task_control *kept,
+                          uint32_t kept_count)
+{
+    for (uint32_t i = 0; i < control->task_count; i++) {
+        struct task_control *task = &control->tasks[i];
+        for (uint32_t k = 0; k < kept_count; k++) {
+            for (size_t r = 0; kept[k].name == task->name && r < kept[k].finished.n; r++)
+                ranges_add(&task->finished, kept[k].finished.items[r].first,
+                           kept[k].finished.items[r].last);
+        }
+        (void)job_control_read_finished(control, i, &task->finished);
+        const uint32_t count = ranges_count(&task->finished, task->size);
+        task->counts.by_phase[POD_PHASE_SUCCEEDED] = (int32_t)count;
+        task->vacant -= count;
+    }
+}
+
+/* True while the status says nothing that makes earlier successes void. */
+static bool same_run(const struct job_control *control)
+{
+    return control->job && control->job->status.version == control->seen_version &&
+           control->job->status.retry_count == control->seen_retry_count;
+}
+
+static void tasks_drop(struct task_control *tasks, uint32_t count)
+{
+    struct job_control husk = {.tasks = tasks, .task_count = count};
+
+    tasks_clear(&husk);
+}
+
 /* Lays the slots out anew for the job's tasks and puts every known pod in its place. */
 static void rebuild(struct job_control *control)
 {
+    struct task_control *before = control->tasks;
+    const uint32_t before_count = control->task_count;
+
     collect(control);
-    tasks_clear(control);
-    if (control->job)
+    control->tasks = NULL;
+    control->task_count = 0;
+    if (control->job) {
         lay_out(control);
+        job_control_read_restarts(control);
+        take_finished(control, before, same_run(control) ? before_count : 0);
+        control->seen_version = control->job->status.version;
+        control->seen_retry_count = control->job->status.retry_count;
+    }
+    tasks_drop(before, before_count);
     size_t n = control->strays.n;
     struct podstate **pods = control->strays.items;
     control->strays.items = NULL;
@@ -326,14 +458,35 @@ static void rebuild(struct job_control *control)
     pods_reattach(control);
 }
 
+/* True when the status says of finished pods what the slots do not know. */
+static bool memory_is_news(struct job_control *control)
+{
+    bool news = !same_run(control);
+
+    for (uint32_t i = 0; i < control->task_count && !news; i++) {
+        struct ranges set = RANGES_INIT;
+        for (size_t r = 0; r < control->tasks[i].finished.n; r++)
+            ranges_add(&set, control->tasks[i].finished.items[r].first,
+                       control->tasks[i].finished.items[r].last);
+        news = job_control_read_finished(control, i, &set);
+        ranges_clear(&set);
+    }
+    return news;
+}
+
 void job_control_set_job(struct job_control *control, struct job *job, bool spec_changed)
 {
     control->job = job;
     if (spec_changed) {
         control->doomed = false;
         control->min_resources_known = false;
-        rebuild(control);
     }
+    if (spec_changed || memory_is_news(control))
+        rebuild(control);
+    else
+        job_control_read_restarts(control);
+    if (job)
+        drop_answered_evictions(control);
     job_control_mark(control);
 }
 

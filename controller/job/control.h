@@ -8,9 +8,11 @@
 #ifndef PUMICE_CONTROLLER_JOB_CONTROL_H
 #define PUMICE_CONTROLLER_JOB_CONTROL_H
 
+#include "api/command.h"
 #include "api/job.h"
 #include "api/podgroup.h"
 #include "api/podstate.h"
+#include "base/ranges.h"
 #include "controller/controller.h"
 #include "controller/job/phase.h"
 #include "controller/job/template.h"
@@ -31,10 +33,37 @@ struct task_control {
     const char *name;       /* interned */
     struct pod_slot *slots; /* owned, `size` of them: one a replica */
     uint32_t size;
-    uint32_t vacant;               /* slots with neither pod nor create */
-    uint32_t cursor;               /* no vacant slot below */
-    struct task_counts counts;     /* of the pods in slots */
+    uint32_t vacant;           /* slots with neither pod nor create, and not finished */
+    uint32_t cursor;           /* no vacant slot below */
+    struct task_counts counts; /* of the pods in slots, and of finished indices without one */
+    struct ranges finished;    /* indices that succeeded, whatever became of their pods */
+    struct ranges restart;     /* indices whose pods of before `restart_retry` go */
+    int32_t restart_retry;
     struct pod_template *compiled; /* owned; NULL until needed */
+};
+
+/* What the status is to say after the next write. */
+struct job_decision {
+    enum job_phase phase;
+    int32_t version, retry_count;
+    enum job_action action;        /* taken with this write; JOB_ACTION_NONE: none */
+    enum job_kill kill;            /* with an action */
+    const struct command *command; /* obeyed with this write, or NULL; borrowed */
+    bool targeted;                 /* the action is about `target` of task `task` */
+    uint32_t task;
+    struct range target;
+    char cause[160]; /* why, in words; "" without an action */
+};
+
+/* Evictions of one job that wait for their policy at most. */
+#define EVICTIONS_MAX 4096
+
+/* A pod that went without having ended and without our doing. */
+struct job_eviction {
+    uint32_t task, index;
+    int32_t version, retry_count; /* of the job, when the pod was made */
+    const char *pod;              /* interned name */
+    int64_t at_ns;                /* wall time */
 };
 
 /* A write of the job's PodGroup or status: at most one of each is under way. */
@@ -55,9 +84,15 @@ struct job_control {
     struct task_control *tasks;  /* owned, one a task of the job */
     uint32_t task_count;
     VEC(struct podstate *) strays; /* pods outside the slots: surplus, or task unknown */
-    struct list creates;           /* struct pod_create.link */
-    uint32_t create_count;         /* of them */
-    struct map deletes;            /* pod UID -> struct pod_delete under way */
+    int32_t restart_version;       /* pods of an older version go, ended or not; 0: none */
+    VEC(struct job_eviction) evictions;
+    VEC(struct command *) commands; /* borrowed from the store, oldest first */
+    struct map own_deletes;         /* UIDs of pods that we deleted and that are still there */
+    struct loop_timer due;          /* when the next policy with a timeout acts */
+    int32_t seen_version, seen_retry_count; /* of the job, when slots were laid out */
+    struct list creates;                    /* struct pod_create.link */
+    uint32_t create_count;                  /* of them */
+    struct map deletes;                     /* pod UID -> struct pod_delete under way */
     struct window_flow flow;
     resource_list min_resources; /* cached; what the gang needs at its minimum */
     bool min_resources_known;
@@ -73,6 +108,8 @@ struct job_control {
     struct single_write group_write;  /* PodGroup create or patch */
     struct single_write group_delete; /* PodGroup delete */
     struct single_write status_write;
+    struct job_decision sent; /* of the last status write; without its command */
+    bool sent_by_command;
     int64_t status_written_ns; /* loop_now() of the last status write, 0 before */
 };
 
@@ -91,6 +128,11 @@ void job_control_mark(struct job_control *control);
 void job_control_set_job(struct job_control *control, struct job *job, bool spec_changed);
 /* A pod of this job was added (old NULL), changed, or removed (now NULL). */
 void job_control_set_pod(struct job_control *control, struct podstate *old, struct podstate *now);
+
+/* Reads what the job's status says of restarts under way (memory.c). */
+void job_control_read_restarts(struct job_control *control);
+/* Adds the finished indices that the status names; returns whether any is new to the task. */
+bool job_control_read_finished(struct job_control *control, uint32_t task, struct ranges *set);
 
 /* The slot of a task's pod, NULL when the job has no such replica. */
 struct pod_slot *job_control_slot(struct job_control *control, const char *task, int32_t index,

@@ -7,6 +7,7 @@
 #include "base/intern.h"
 #include "base/log.h"
 #include "controller/job/wire.h"
+#include <stdio.h>
 
 #define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
 #define LOOKUP_TIMEOUT (30 * NSEC_PER_SEC)
@@ -23,6 +24,19 @@ static void group_path(const struct job_control *control, bool named, struct buf
         kube_escape(path, str_of(control->podgroup->meta.name));
     else
         buf_printf(path, "%s-%s", control->name, control->uid);
+}
+
+bool group_is_old(const struct job_control *control)
+{
+    const char *text = control->podgroup
+                           ? kube_pairs_get(&control->podgroup->meta.annotations, KEY_JOB_VERSION)
+                           : NULL;
+    int32_t version = 0;
+
+    /* One without the mark was made by a controller that marks nothing: it is of the first run. */
+    if (!control->podgroup || (text && !str_to_i32(str_of(text), &version)))
+        return false;
+    return version < control->job->status.version;
 }
 
 bool group_admitted(const struct job_control *control)
@@ -94,13 +108,20 @@ static void write_followed(struct json_writer *w, const struct job *job,
 }
 
 /* What kubectl keeps on an object to compare with is the Job's alone. */
-static void write_annotations(struct json_writer *w, const struct kube_pairs *annotations)
+static void write_annotations(struct json_writer *w, const struct kube_pairs *annotations,
+                              int32_t version)
 {
+    char text[16];
+
+    (void)snprintf(text, sizeof(text), "%d", version);
     json_w_member_object(w, "annotations");
     for (uint32_t i = 0; i < annotations->n; i++) {
-        if (strcmp(annotations->items[i].key, LAST_APPLIED) != 0)
+        if (strcmp(annotations->items[i].key, LAST_APPLIED) != 0 &&
+            strcmp(annotations->items[i].key, KEY_JOB_VERSION) != 0)
             json_w_member_str(w, annotations->items[i].key, str_of(annotations->items[i].value));
     }
+    if (version > 0)
+        json_w_member_str(w, KEY_JOB_VERSION, str_of(text));
     json_w_end_object(w);
 }
 
@@ -117,7 +138,7 @@ static void write_new_group(struct json_writer *w, const struct job_control *con
     json_w_member_str(w, "namespace", str_of(control->ns));
     json_w_key(w, STR("labels"));
     kube_pairs_write(w, &job->meta.labels);
-    write_annotations(w, &job->meta.annotations);
+    write_annotations(w, &job->meta.annotations, job->status.version);
     write_job_owner(w, control->name, control->uid);
     json_w_end_object(w);
     json_w_member_object(w, "spec");

@@ -11,6 +11,8 @@
 void group_sync(struct job_control *control);
 /* Deletes it if it is there. */
 void group_delete(struct job_control *control);
+/* True while the group is of an earlier run of the job: it goes before a new one is made. */
+bool group_is_old(const struct job_control *control);
 /* True once the scheduler has let the gang in: pods may be created. */
 bool group_admitted(const struct job_control *control);
 

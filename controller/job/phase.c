@@ -83,3 +83,63 @@ enum job_phase job_next_phase(const struct job *job, enum job_phase phase,
     }
     return phase == JOB_RUNNING ? after_running(job, counts) : phase;
 }
+
+/* ---- actions ----------------------------------------------------------------------------------
+ */
+
+#define RESTARTS(from, retry)                                                                      \
+    {from, JOB_ACTION_RESTART_JOB, JOB_RESTARTING, JOB_KILL_ALL, retry},                           \
+        {from, JOB_ACTION_RESTART_TASK, JOB_RESTARTING, JOB_KILL_TARGET, retry},                   \
+        {from, JOB_ACTION_RESTART_POD, JOB_RESTARTING, JOB_KILL_TARGET, retry},                    \
+    {                                                                                              \
+        from, JOB_ACTION_RESTART_PARTITION, JOB_RESTARTING, JOB_KILL_TARGET, retry                 \
+    }
+#define ENDS(from)                                                                                 \
+    {from, JOB_ACTION_COMPLETE, JOB_COMPLETING, JOB_KILL_LIVE, false},                             \
+    {                                                                                              \
+        from, JOB_ACTION_TERMINATE, JOB_TERMINATING, JOB_KILL_LIVE, false                          \
+    }
+#define ABORTS(from) {from, JOB_ACTION_ABORT, JOB_ABORTING, JOB_KILL_LIVE, false}
+#define RESUMES(from) {from, JOB_ACTION_RESUME, JOB_RESTARTING, JOB_KILL_LIVE, false}
+#define STARTS_ANEW(from) {from, JOB_ACTION_RESTART_JOB, JOB_RESTARTING, JOB_KILL_ALL, false}
+
+/*
+ * A job that is restarting is restarted no more often by what happens meanwhile. An aborted one
+ * starts again when its user says so, which costs no retry.
+ */
+static const struct job_transition transitions[] = {
+    RESTARTS(JOB_PENDING, true),
+    ENDS(JOB_PENDING),
+    ABORTS(JOB_PENDING),
+    RESTARTS(JOB_RUNNING, true),
+    ENDS(JOB_RUNNING),
+    ABORTS(JOB_RUNNING),
+    RESTARTS(JOB_RESTARTING, false),
+    ENDS(JOB_RESTARTING),
+    ABORTS(JOB_RESTARTING),
+    RESUMES(JOB_ABORTING),
+    STARTS_ANEW(JOB_ABORTING),
+    ENDS(JOB_ABORTING),
+    RESUMES(JOB_ABORTED),
+    STARTS_ANEW(JOB_ABORTED),
+    ENDS(JOB_ABORTED),
+};
+
+const struct job_transition *job_transition(enum job_phase from, enum job_action action)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(transitions); i++) {
+        if (transitions[i].from == from && transitions[i].action == action)
+            return &transitions[i];
+    }
+    return NULL;
+}
+
+int32_t job_max_retry(const struct job *job)
+{
+    return job->max_retry > 0 ? job->max_retry : 3;
+}
+
+bool job_phase_wants_pods(enum job_phase phase)
+{
+    return phase == JOB_PENDING || phase == JOB_RUNNING || phase == JOB_RESTARTING;
+}

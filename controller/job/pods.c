@@ -307,7 +307,7 @@ static void fill_task(struct job_control *control, struct task_control *task, ui
 
     for (; index < task->size && task->vacant > 0 && control->create_count < limit; index++) {
         const struct pod_slot *slot = &task->slots[index];
-        if (slot->pod || slot->create)
+        if (slot->pod || slot->create || ranges_has(&task->finished, index))
             continue;
         if (name_taken(control, task->name, index))
             skipped = true;
@@ -448,6 +448,7 @@ void pods_delete(struct job_control *control, struct podstate *pod)
     loop_timer_init(&delete->retry, delete_submit, delete);
     backoff_init(&delete->backoff, NSEC_PER_SEC / 5, 30 * NSEC_PER_SEC);
     map_set(&control->deletes, str_of(delete->uid), delete);
+    map_set(&control->own_deletes, str_of(delete->uid), NULL);
     store_request_begin(control->controller->pods, str_of(control->ns), str_of(delete->name));
     delete_submit(delete);
 }
@@ -473,25 +474,5 @@ void pods_delete_surplus(struct job_control *control)
         (void)job_control_slot(control, pod->task, pod->index, &task);
         if (task && pod->index >= 0 && (uint32_t)pod->index >= task->size)
             pods_delete(control, pod);
-    }
-}
-
-static bool live(const struct podstate *pod)
-{
-    return pod->phase != POD_PHASE_SUCCEEDED && pod->phase != POD_PHASE_FAILED;
-}
-
-void pods_delete_live(struct job_control *control)
-{
-    for (uint32_t i = 0; i < control->task_count; i++) {
-        for (uint32_t k = 0; k < control->tasks[i].size; k++) {
-            struct podstate *pod = control->tasks[i].slots[k].pod;
-            if (pod && live(pod))
-                pods_delete(control, pod);
-        }
-    }
-    for (size_t i = 0; i < control->strays.n; i++) {
-        if (live(control->strays.items[i]))
-            pods_delete(control, control->strays.items[i]);
     }
 }

@@ -24,7 +24,5 @@ void pods_delete(struct job_control *control, struct podstate *pod);
 void pods_cancel_deletes(struct job_control *control);
 /* Deletes what scaling down left over: pods of known tasks beyond their replicas. */
 void pods_delete_surplus(struct job_control *control);
-/* Deletes every pod that has not ended. */
-void pods_delete_live(struct job_control *control);
 
 #endif

@@ -1,23 +1,37 @@
 /*
  * One reconcile pass of one job: from what is stored to what should be asked for.
  */
+#include "controller/job/commands.h"
 #include "controller/job/control.h"
 #include "controller/job/group.h"
+#include "controller/job/lifecycle.h"
 #include "controller/job/pods.h"
 #include "controller/job/status.h"
 
-/* A finished job: what still lives of it goes, its group goes, and nothing is written after. */
-static void finish(struct job_control *control)
+/* No pods are wanted: what still lives of the job goes, its group goes. */
+static void wind_down(struct job_control *control)
 {
     pods_cancel_creates(control);
-    pods_delete_live(control);
+    lifecycle_delete_pods(control);
     group_delete(control);
 }
 
-/* The phases in which pods are wanted. */
-static bool wants_pods(enum job_phase phase)
+/* Pods are wanted: the group, and the pods once it was let in. While a job restarts as a whole, its
+ * old group and pods go first. */
+static void keep_up(struct job_control *control)
 {
-    return phase == JOB_PENDING || phase == JOB_RUNNING;
+    const enum job_phase phase = control->job->status.phase;
+
+    lifecycle_delete_pods(control);
+    pods_delete_surplus(control);
+    if (group_is_old(control)) {
+        pods_cancel_creates(control);
+        group_delete(control);
+        return;
+    }
+    group_sync(control);
+    if (phase != JOB_RESTARTING && group_admitted(control) && !control->doomed)
+        pods_create_missing(control);
 }
 
 void job_reconcile(struct job_control *control)
@@ -34,14 +48,9 @@ void job_reconcile(struct job_control *control)
         return;
     }
     status_sync(control);
-    if (job_phase_finished(job->status.phase)) {
-        finish(control);
-        return;
-    }
-    if (!wants_pods(job->status.phase))
-        return;
-    group_sync(control);
-    pods_delete_surplus(control);
-    if (group_admitted(control) && !control->doomed)
-        pods_create_missing(control);
+    commands_settle(control);
+    if (job_phase_wants_pods(job->status.phase))
+        keep_up(control);
+    else
+        wind_down(control);
 }

@@ -5,13 +5,16 @@
 #include "api/names.h"
 #include "base/intern.h"
 #include "base/log.h"
+#include "controller/job/lifecycle.h"
 
 /* Counts are sent this long after the write before. */
 #define COUNT_INTERVAL NSEC_PER_SEC
 
 /* What the status should say now. Borrowed texts. */
 struct wanted {
-    enum job_phase phase;
+    struct job_decision decision;
+    enum job_phase phase; /* the decision's */
+    int64_t next_ns;      /* when a policy's timeout ends, wall time; 0: none */
     struct task_counts sum;
     const char *reason, *message;
     bool over; /* the stored phase is final: what ended stays counted, whatever became of it */
@@ -61,20 +64,22 @@ static struct wanted want(const struct job_control *control)
         wanted.sum.by_phase[POD_PHASE_SUCCEEDED] = control->job->status.succeeded;
         wanted.sum.by_phase[POD_PHASE_FAILED] = control->job->status.failed;
     }
-    if (control->doomed && !wanted.over)
-        wanted.phase = JOB_FAILED;
-    else
-        wanted.phase = job_next_phase(control->job, wanted.phase, counts);
+    lifecycle_decide(control, counts, &wanted.decision, &wanted.next_ns);
+    wanted.phase = wanted.decision.phase;
     explain(control, &wanted);
     return wanted;
 }
 
+/* A change of phase, or a step of the job's life: written at once. */
 static bool phase_differs(const struct job *job, const struct wanted *wanted)
 {
-    return job->status.fresh || job->status.phase != wanted->phase;
+    return job->status.fresh || job->status.phase != wanted->phase ||
+           job->status.version != wanted->decision.version ||
+           job->status.retry_count != wanted->decision.retry_count ||
+           wanted->decision.action != JOB_ACTION_NONE;
 }
 
-static bool rest_differs(const struct job *job, const struct wanted *wanted)
+static bool counts_differ(const struct job *job, const struct wanted *wanted)
 {
     const struct job_status *status = &job->status;
     const int32_t *by_phase = wanted->sum.by_phase;
@@ -88,6 +93,12 @@ static bool rest_differs(const struct job *job, const struct wanted *wanted)
            status->min_available != job->min_available ||
            strcmp(status->reason, wanted->reason) != 0 ||
            strcmp(status->message, wanted->message) != 0;
+}
+
+static bool rest_differs(const struct job_control *control, const struct wanted *wanted)
+{
+    return counts_differ(control->job, wanted) ||
+           lifecycle_memory_differs(control, &wanted->decision);
 }
 
 /* ---- content ----------------------------------------------------------------------------------
@@ -187,6 +198,9 @@ static void write_status(struct json_writer *w, const struct job_control *contro
     write_count(w, "failed", wanted->sum.by_phase[POD_PHASE_FAILED]);
     write_count(w, "unknown", wanted->sum.by_phase[POD_PHASE_UNKNOWN]);
     write_count(w, "terminating", wanted->sum.terminating);
+    write_count(w, "version", wanted->decision.version);
+    write_count(w, "retryCount", wanted->decision.retry_count);
+    lifecycle_write_memory(w, control, &wanted->decision);
     if (!wanted->over)
         write_tasks(w, control);
     json_w_end_object(w);
@@ -200,7 +214,7 @@ static bool render(struct buf *path, struct buf *body, void *arg)
     if (!control->job || control->job->meta.deleted_ns)
         return false;
     struct wanted wanted = want(control);
-    if (!phase_differs(control->job, &wanted) && !rest_differs(control->job, &wanted))
+    if (!phase_differs(control->job, &wanted) && !rest_differs(control, &wanted))
         return false;
     buf_add_cstr(path, "/apis/" BATCH_API_VERSION "/namespaces/");
     kube_escape(path, str_of(control->ns));
@@ -213,6 +227,9 @@ static bool render(struct buf *path, struct buf *body, void *arg)
     json_w_end_object(&w);
     write_status(&w, control, &wanted);
     json_w_end_object(&w);
+    control->sent = wanted.decision;
+    control->sent.command = NULL; /* it may go while the write is under way */
+    control->sent_by_command = wanted.decision.command != NULL;
     return true;
 }
 
@@ -227,6 +244,7 @@ static void written(const struct kube_result *result, void *arg)
     write->request = NULL;
     if (result->error.cls == ERROR_NONE) {
         backoff_reset(&write->backoff);
+        lifecycle_announce(control, &control->sent, control->sent_by_command);
         (void)store_apply(control->controller->jobs, result->body);
     } else if (result->error.cls != ERROR_CANCELLED && result->error.cls != ERROR_NOT_FOUND) {
         if (write->backoff.failures == 0)
@@ -240,6 +258,17 @@ static void written(const struct kube_result *result, void *arg)
         job_control_release(control);
 }
 
+/* A policy's timeout is looked at when it ends. */
+static void arm(struct job_control *control, int64_t at_ns)
+{
+    struct loop *loop = control->controller->loop;
+    int64_t delay_ns = at_ns - loop_wall(loop);
+
+    loop_timer_cancel(loop, &control->due);
+    if (at_ns)
+        loop_timer_set(loop, &control->due, delay_ns > 0 ? delay_ns : 0);
+}
+
 void status_sync(struct job_control *control)
 {
     struct controller *controller = control->controller;
@@ -247,9 +276,11 @@ void status_sync(struct job_control *control)
     struct wanted wanted = want(control);
     bool at_once = phase_differs(control->job, &wanted);
 
+    arm(control, wanted.next_ns);
+
     if (write->request || (loop_timer_active(&write->timer) && !at_once))
         return;
-    if (!at_once && !rest_differs(control->job, &wanted))
+    if (!at_once && !rest_differs(control, &wanted))
         return;
     int64_t age = loop_now(controller->loop) - control->status_written_ns;
     if (!at_once && age < COUNT_INTERVAL) {

@@ -1,0 +1,89 @@
+/*
+ * Decoding of Commands: see command.h.
+ */
+#include "api/command.h"
+#include "base/alloc.h"
+#include "json/interned.h"
+
+static void read_target(struct json_reader *reader, struct command *command)
+{
+    struct str key;
+
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (str_eq(key, STR("apiVersion")))
+            json_interned(reader, &command->target_api_version);
+        else if (str_eq(key, STR("kind")))
+            json_interned(reader, &command->target_kind);
+        else if (str_eq(key, STR("name")))
+            json_interned(reader, &command->target_name);
+        else if (str_eq(key, STR("uid")))
+            json_interned(reader, &command->target_uid);
+        else
+            json_skip(reader);
+    }
+}
+
+static bool keep_nothing(struct str key)
+{
+    (void)key;
+    return false;
+}
+
+struct command *command_decode(struct str raw, struct error *err)
+{
+    cleanup_arena struct arena arena = ARENA_INIT;
+    struct command *command = xnew(struct command);
+    struct json_reader reader;
+    struct str key;
+
+    command->action = intern_get(STR(""));
+    command->target_api_version = intern_get(STR(""));
+    command->target_kind = intern_get(STR(""));
+    command->target_name = intern_get(STR(""));
+    command->target_uid = intern_get(STR(""));
+    json_init(&reader, raw, &arena);
+    if (json_object(&reader)) {
+        while (json_key(&reader, &key)) {
+            if (str_eq(key, STR("metadata")) && !command->meta.name)
+                kube_meta_read(&reader, &command->meta, keep_nothing);
+            else if (str_eq(key, STR("action")))
+                json_interned(&reader, &command->action);
+            else if (str_eq(key, STR("target")))
+                read_target(&reader, command);
+            else
+                json_skip(&reader);
+        }
+    }
+    if (json_end(&reader, err) < 0) {
+        command_free(command);
+        return NULL;
+    }
+    return command;
+}
+
+void command_free(struct command *command)
+{
+    if (!command)
+        return;
+    kube_meta_clear(&command->meta);
+    intern_put(command->action);
+    intern_put(command->target_api_version);
+    intern_put(command->target_kind);
+    intern_put(command->target_name);
+    intern_put(command->target_uid);
+    free(command);
+}
+
+static void *decode(struct str raw, struct error *err)
+{
+    return command_decode(raw, err);
+}
+
+static void release(void *object)
+{
+    command_free(object);
+}
+
+const struct store_type command_store_type = {"Command", decode, release};

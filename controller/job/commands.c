@@ -1,0 +1,238 @@
+/*
+ * Obeying and deleting Commands: see commands.h.
+ */
+#include "controller/job/commands.h"
+#include "api/names.h"
+#include "base/intern.h"
+#include "base/log.h"
+#include "controller/job/lifecycle.h"
+#include "controller/job/wire.h"
+
+/* The DELETE of one command, by its UID in controller->command_deletes. */
+struct command_delete {
+    struct controller *controller;
+    const char *uid, *ns, *name; /* interned */
+    struct window_request *request;
+    struct loop_timer retry;
+    struct backoff backoff;
+};
+
+/* ---- deletion ---------------------------------------------------------------------------------
+ */
+
+static void delete_free(struct command_delete *delete)
+{
+    loop_timer_cancel(delete->controller->loop, &delete->retry);
+    store_request_end(delete->controller->commands, str_of(delete->ns), str_of(delete->name));
+    intern_put(delete->uid);
+    intern_put(delete->ns);
+    intern_put(delete->name);
+    free(delete);
+}
+
+static bool render(struct buf *path, struct buf *body, void *arg)
+{
+    const struct command_delete *delete = arg;
+
+    buf_add_cstr(path, "/apis/" BUS_API_VERSION "/namespaces/");
+    kube_escape(path, str_of(delete->ns));
+    buf_add_cstr(path, "/commands/");
+    kube_escape(path, str_of(delete->name));
+    return write_delete_options(body, delete->uid);
+}
+
+static void submit(void *arg);
+
+static void deleted(const struct kube_result *result, void *arg)
+{
+    struct command_delete *delete = arg;
+    struct controller *controller = delete->controller;
+
+    delete->request = NULL;
+    if (result->error.cls == ERROR_NONE) {
+        store_apply_delete_answer(controller->commands, str_of(delete->ns), str_of(delete->name),
+                                  str_of(delete->uid), result->body);
+    } else if (result->error.cls == ERROR_NOT_FOUND || result->error.cls == ERROR_CONFLICT) {
+        store_forget(controller->commands, str_of(delete->ns), str_of(delete->name),
+                     str_of(delete->uid));
+    } else if (result->error.cls != ERROR_CANCELLED) {
+        loop_timer_set(controller->loop, &delete->retry,
+                       backoff_next(&delete->backoff, loop_rng(controller->loop)));
+        return;
+    }
+    map_del(&controller->command_deletes, str_of(delete->uid));
+    delete_free(delete);
+}
+
+static void submit(void *arg)
+{
+    struct command_delete *delete = arg;
+
+    delete->request =
+        window_submit(delete->controller->window, &(struct window_spec){.cls = WINDOW_DELETE,
+                                                                        .method = KUBE_DELETE,
+                                                                        .render = render,
+                                                                        .done = deleted,
+                                                                        .arg = delete});
+}
+
+static void command_remove(struct controller *controller, const struct command *command)
+{
+    struct command_delete *delete;
+
+    if (command->meta.deleted_ns ||
+        map_has(&controller->command_deletes, str_of(command->meta.uid)))
+        return;
+    delete = xnew(struct command_delete);
+    delete->controller = controller;
+    delete->uid = intern_ref(command->meta.uid);
+    delete->ns = intern_ref(command->meta.ns);
+    delete->name = intern_ref(command->meta.name);
+    loop_timer_init(&delete->retry, submit, delete);
+    backoff_init(&delete->backoff, NSEC_PER_SEC / 5, 30 * NSEC_PER_SEC);
+    map_set(&controller->command_deletes, str_of(delete->uid), delete);
+    store_request_begin(controller->commands, str_of(delete->ns), str_of(delete->name));
+    submit(delete);
+}
+
+void commands_cancel(struct controller *controller)
+{
+    void *value;
+
+    for (size_t i = 0; map_next(&controller->command_deletes, &i, NULL, &value);) {
+        struct command_delete *delete = value;
+        if (delete->request)
+            (void)window_cancel(controller->window, delete->request);
+        delete_free(delete);
+    }
+    map_clear(&controller->command_deletes);
+}
+
+/* ---- whose command it is ----------------------------------------------------------------------
+ */
+
+static bool for_a_job(const struct command *command)
+{
+    return strcmp(command->target_kind, "Job") == 0 &&
+           strcmp(command->target_api_version, BATCH_API_VERSION) == 0;
+}
+
+/* A command without a UID is for whatever has the name. */
+static bool is_for(const struct command *command, const struct job_control *control)
+{
+    return for_a_job(command) && command->meta.ns == control->ns &&
+           command->target_name == control->name &&
+           (!*command->target_uid || command->target_uid == control->uid);
+}
+
+static struct job_control *find(struct controller *controller, const struct command *command)
+{
+    cleanup_buf struct buf key = BUF_INIT(1024);
+
+    buf_printf(&key, "%s/%s", command->meta.ns, command->target_name);
+    struct job_control *control = map_get(&controller->by_name, buf_str(&key));
+    return control && is_for(command, control) ? control : NULL;
+}
+
+static void detach(struct job_control *control, const struct command *command)
+{
+    for (size_t i = 0; i < control->commands.n; i++) {
+        if (control->commands.items[i] == command) {
+            vec_remove(&control->commands, i);
+            return;
+        }
+    }
+}
+
+/* Oldest first, by name among those of one second. */
+static void attach(struct job_control *control, struct command *command)
+{
+    size_t at = control->commands.n;
+
+    vec_push(&control->commands, command);
+    for (; at > 0; at--) {
+        struct command **items = control->commands.items;
+        const struct command *before = items[at - 1];
+        if (before->meta.created_ns < command->meta.created_ns ||
+            (before->meta.created_ns == command->meta.created_ns &&
+             strcmp(before->meta.name, command->meta.name) < 0))
+            break;
+        items[at] = items[at - 1];
+        items[at - 1] = command;
+    }
+    job_control_mark(control);
+}
+
+void commands_changed(struct controller *controller, struct command *old, struct command *now)
+{
+    struct job_control *before = old ? find(controller, old) : NULL;
+    struct job_control *after = now ? find(controller, now) : NULL;
+
+    if (before)
+        detach(before, old);
+    if (after)
+        attach(after, now);
+    else if (now && for_a_job(now))
+        controller->sweep_due = true;
+}
+
+void commands_attach(struct job_control *control)
+{
+    size_t position = 0;
+    struct command *command;
+
+    while ((command = store_next(control->controller->commands, &position))) {
+        if (is_for(command, control))
+            attach(control, command);
+    }
+}
+
+/* ---- settling ---------------------------------------------------------------------------------
+ */
+
+/* A targeted action names no pod here: it can do nothing. */
+static bool has_effect(const struct job_control *control, const struct command *command)
+{
+    const struct job_transition *transition =
+        job_transition(control->job->status.phase, job_action_of(str_of(command->action)));
+
+    return transition && transition->kill != JOB_KILL_TARGET;
+}
+
+void commands_settle(struct job_control *control)
+{
+    const char *obeyed = kube_pairs_get(&control->job->status.controlled, MEMORY_COMMAND);
+
+    if (control->status_write.request)
+        return;
+    for (size_t i = 0; i < control->commands.n; i++) {
+        const struct command *command = control->commands.items[i];
+        const bool done = obeyed && strcmp(obeyed, command->meta.uid) == 0;
+        if (!done && has_effect(control, command))
+            continue;
+        if (!done && !map_has(&control->controller->command_deletes, str_of(command->meta.uid)))
+            job_event(control, EVENT_WARNING, "CommandIgnored",
+                      "Command %s: action \"%.64s\" does nothing to a job in phase %s",
+                      command->meta.name, command->action,
+                      job_phase_name(control->job->status.phase));
+        command_remove(control->controller, command);
+    }
+}
+
+void commands_sweep(struct controller *controller)
+{
+    size_t position = 0;
+    struct command *command;
+
+    if (!controller->sweep_due)
+        return;
+    controller->sweep_due = false;
+    while ((command = store_next(controller->commands, &position))) {
+        if (!for_a_job(command) || find(controller, command))
+            continue;
+        log_warn("command %s/%s: there is no job %s%s%s, it is deleted", command->meta.ns,
+                 command->meta.name, command->target_name, *command->target_uid ? " of UID " : "",
+                 command->target_uid);
+        command_remove(controller, command);
+    }
+}
