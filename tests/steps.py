@@ -260,6 +260,15 @@ def step_asan(run):
         ctest(run, "--preset", "asan", env=SANITIZER_ENV)
 
 
+@step("tsan", "build with TSan, unit tests of the webhook, which alone has threads", minutes=10)
+def step_tsan(run):
+    tests = [f"webhook_{source.stem}"
+             for source in sorted((ROOT / "tests" / "unit" / "webhook").glob("test_*.c"))]
+    build(run, "tsan", targets=tests)
+    if not run.failed:
+        ctest(run, "--preset", "tsan", "-R", "^webhook/", env={"TSAN_OPTIONS": "halt_on_error=1"})
+
+
 @step("fuzz", f"build with Clang; fuzz targets: their corpora and {FUZZ_SECONDS} s each", minutes=15)
 def step_fuzz(run):
     targets = [source.stem for source in sorted((ROOT / "tests" / "fuzz").glob("fuzz_*.c"))]
@@ -269,15 +278,22 @@ def step_fuzz(run):
         ctest(run, "--test-dir", "build/fuzz", "-L", "fuzz", env=SANITIZER_ENV)
 
 
-@step("faultproxy", "tests of the fault proxy and of the load generator", minutes=10)
+@step("faultproxy", "tests of the fault proxy and of the load generators", minutes=10)
 def step_faultproxy(run):
     go_test(run, "tests/faultproxy")
     go_test(run, "tests/bench/loadgen")
+    go_test(run, "tests/bench/webhookload")
 
 
 @step("controlplane", "build the test control plane, once", minutes=60)
 def step_controlplane(run):
     run.background.follow(run)
+
+
+@step("oracle", "our rules and parsers against kube-apiserver and Go's libraries",
+      ["build", "controlplane"], minutes=15)
+def step_oracle(run):
+    pytest(run, "tests/oracle")
 
 
 @step("integration", "the three binaries against a real API server, with ASan and UBSan",
@@ -293,10 +309,11 @@ def step_integration_release(run):
     pytest(run, "tests/integration/test_jobs.py", "tests/integration/test_webhook.py")
 
 
-@step("bench", "10 jobs of 40 pods: number of requests, and time against the bare limit",
+@step("bench", "10 jobs of 40 pods against the bare limit; reviews against a bare server",
       ["build", "controlplane"], minutes=15)
 def step_bench(run):
     run.one("bench", ROOT / "tests" / "bench" / "fanout", "--ci")
+    run.one("webhook", ROOT / "tests" / "bench" / "webhook", "--ci")
 
 
 class ControlPlaneBuild:

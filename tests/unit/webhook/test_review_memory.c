@@ -8,6 +8,7 @@
 #include "webhook/review_memory.h"
 #include <malloc.h>
 #include <pthread.h>
+#include <stdio.h>
 
 #define TEXT_MAX ((size_t)4 << 20)
 
