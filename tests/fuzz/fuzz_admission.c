@@ -4,6 +4,7 @@
  */
 #include "fuzz.h"
 #include "webhook/admission.h"
+#include "webhook/pod/pods_config.h"
 
 #define BODY_MAX ((size_t)32 << 20)
 
@@ -13,6 +14,23 @@ static struct queue_view *view(const char *text)
     struct queue_view *made = queue_view_from_tree(tree);
     cJSON_Delete(tree);
     return made;
+}
+
+/* A namespace that names a queue, and a group for pods. */
+static void set_pods(struct admission *made)
+{
+    struct error err = ERROR_INIT;
+    const struct str queue = STR("p");
+    struct namespace_view *ns = namespace_view_new(STR("default"), &queue);
+    snapshot_cell_publish(&made->namespaces, namespace_snapshot_new(&ns, 1, true));
+    snapshot_cell_publish(&made->pods,
+                          pods_config_parse(STR("resourceGroups: [{object: {key: namespace, value: "
+                                                "[default]}, labels: {a: b}, schedulerName: s, "
+                                                "tolerations: [{key: k}], affinity: '{}'}]"),
+                                            &err));
+    made->rules.scheduling_gates = true;
+    for (size_t i = 0; admission_paths[i].path; i++)
+        made->enabled[i] = true;
 }
 
 static struct admission *admission(void)
@@ -35,6 +53,7 @@ static struct admission *admission(void)
         view("{\"metadata\":{\"name\":\"y\"},\"spec\":{\"parent\":\"x\"}}"),
     };
     snapshot_cell_publish(&made.queues, queue_snapshot_new(views, ARRAY_SIZE(views), true));
+    set_pods(&made);
     return &made;
 }
 
