@@ -11,7 +11,13 @@ static int read_all(const struct cert_source *source, struct cert_bundle *bundle
     if (file_read(config->cert_file, &bundle->cert, err) < 0 ||
         file_read(config->key_file, &bundle->key, err) < 0)
         return -1;
-    return config->ca_file ? file_read(config->ca_file, &bundle->ca_cert, err) : 0;
+    if (!config->ca_file)
+        return 0;
+    if (file_read(config->ca_file, &bundle->ca_cert, err) < 0)
+        return -1;
+    if (bundle->ca_cert.n == 0)
+        return error_set(err, ERROR_INVALID, "%s is empty", config->ca_file);
+    return 0;
 }
 
 void cert_files_read(struct cert_source *source)
@@ -28,7 +34,7 @@ void cert_files_read(struct cert_source *source)
             (void)error_prefix(&err, "%s", source->config.cert_file);
     }
     if (rc == 0)
-        cert_source_adopt(source, &bundle, &state);
+        rc = cert_source_offer(source, &bundle, &state, &err);
     cert_bundle_clear(&bundle);
     cert_source_finish(source, rc < 0 ? &err : NULL);
 }

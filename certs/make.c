@@ -8,6 +8,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
+#include <time.h>
 
 #define SUBJECT_MAX 64
 #define NAMES_TEXT_MAX ((size_t)8 << 10)
@@ -37,6 +38,23 @@ X509 *pem_read_cert(struct str pem)
     X509 *cert = bio ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : NULL;
     BIO_free(bio);
     return cert;
+}
+
+bool pem_each_cert(struct str pem, size_t skip, bool (*take)(X509 *cert, void *arg), void *arg)
+{
+    BIO *bio = bio_of(pem);
+    size_t n = 0;
+    bool good = bio != NULL;
+    for (X509 *cert; good && (cert = PEM_read_bio_X509(bio, NULL, NULL, NULL)); X509_free(cert)) {
+        if (n++ >= skip)
+            good = take(cert, arg);
+    }
+    /* The end of the text is an error to OpenSSL, too. */
+    const int reason = ERR_GET_REASON(ERR_peek_last_error());
+    good = good && n > 0 && reason == PEM_R_NO_START_LINE;
+    BIO_free(bio);
+    ERR_clear_error();
+    return good;
 }
 
 /* Never asks a terminal for a password. */
@@ -129,6 +147,41 @@ static bool add_extensions(const struct cert_spec *spec, X509 *cert, X509 *ca)
            add_extension(cert, ca, NID_subject_key_identifier, "hash") &&
            add_extension(cert, ca, NID_authority_key_identifier, "keyid:always") &&
            (!spec->names || add_names(cert, ca, spec->names));
+}
+
+static bool to_ns(const ASN1_TIME *time, int64_t *ret_ns)
+{
+    struct tm parts;
+    if (!time || !ASN1_TIME_to_tm(time, &parts))
+        return false;
+    *ret_ns = (int64_t)timegm(&parts) * NSEC_PER_SEC;
+    return true;
+}
+
+bool cert_times(const X509 *cert, int64_t *ret_begin_ns, int64_t *ret_end_ns)
+{
+    return to_ns(X509_get0_notBefore(cert), ret_begin_ns) &&
+           to_ns(X509_get0_notAfter(cert), ret_end_ns);
+}
+
+struct search {
+    EVP_PKEY *key;
+    X509 *found; /* owned */
+};
+
+static bool try_one(X509 *cert, void *arg)
+{
+    struct search *search = arg;
+    if (!search->found && X509_check_private_key(cert, search->key) == 1 && X509_up_ref(cert) == 1)
+        search->found = cert;
+    return true;
+}
+
+X509 *cert_of_key(struct str pem, EVP_PKEY *key)
+{
+    struct search search = {.key = key};
+    (void)pem_each_cert(pem, 0, try_one, &search);
+    return search.found;
 }
 
 /* A positive random number of 127 bits. */

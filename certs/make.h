@@ -5,7 +5,10 @@
 #define PUMICE_CERTS_MAKE_H
 
 #include "authority.h"
+#include "base/timefmt.h"
 #include <openssl/x509.h>
+
+#define CERT_BACKDATE_NS (NSEC_PER_SEC * 3600) /* clocks of API servers may be behind */
 
 struct cert_spec {
     const char *subject;            /* common name, cut at 64 bytes */
@@ -20,9 +23,19 @@ EVP_PKEY *key_make(void);
 X509 *cert_make(const struct cert_spec *spec, EVP_PKEY *key, X509 *ca, EVP_PKEY *ca_key);
 
 X509 *pem_read_cert(struct str pem);
+/*
+ * Hands the certificates of a PEM text but the first `skip` to `take`, which may keep a reference.
+ * False when `take` says so, when one cannot be read, and when there is none at all.
+ */
+bool pem_each_cert(struct str pem, size_t skip, bool (*take)(X509 *cert, void *arg), void *arg);
 EVP_PKEY *pem_read_key(struct str pem);
 bool pem_write_cert(struct buf *out, X509 *cert);
 bool pem_write_key(struct buf *out, EVP_PKEY *key);
+
+/* The certificate of a PEM text that a key belongs to, with a reference for the caller; or NULL. */
+X509 *cert_of_key(struct str pem, EVP_PKEY *key);
+/* When a certificate begins and ends, wall time. False when that cannot be read. */
+bool cert_times(const X509 *cert, int64_t *ret_begin_ns, int64_t *ret_end_ns);
 
 /* ERROR_INVALID with "<what>: <OpenSSL's first reason>"; empties OpenSSL's queue of errors. */
 int openssl_error(struct error *err, const char *what);

@@ -1,122 +1,26 @@
 /*
- * A certificate in a Secret that all replicas share: read, made when absent, made anew when
- * unusable, renewed in time. Whoever writes first wins; the others read what was written. A write
- * carries the resourceVersion that it was decided on.
+ * A certificate in a Secret that all replicas share: read, made when absent, repaired when
+ * unusable, renewed in time, its authority too. Whoever writes first wins; the others read what was
+ * written. What to do is decided anew after each read (plan.h), and a write carries the
+ * resourceVersion that it was decided on.
  */
 #include "base/alloc.h"
-#include "base/base64.h"
 #include "base/log.h"
+#include "plan.h"
+#include "secret_data.h"
 #include "source_private.h"
-#include "json/reader.h"
-#include "json/writer.h"
 
 #define CALL_TIMEOUT_NS (10 * NSEC_PER_SEC)
 #define BODY_MAX ((size_t)1 << 20)
 #define PATH_MAX_BYTES 1024
-#define RV_MAX 64
+#define PATIENCE_NS (120 * NSEC_PER_SEC) /* then it is told that the next authority waits */
 
-struct field {
-    const char *key;
-    size_t offset; /* of the struct buf in struct cert_bundle */
-};
+/* ---- calls --------------------------------------------------------------------------------- */
 
-static const struct field fields[] = {
-    {"tls.crt", offsetof(struct cert_bundle, cert)},
-    {"tls.key", offsetof(struct cert_bundle, key)},
-    {"ca.crt", offsetof(struct cert_bundle, ca_cert)},
-    {"ca.key", offsetof(struct cert_bundle, ca_key)},
-};
-
-static struct buf *field_of(struct cert_bundle *bundle, const struct field *field)
+static void note_answer(struct cert_source *source, const struct kube_result *result)
 {
-    return (struct buf *)(void *)((char *)bundle + field->offset);
-}
-
-/* ---- reading ------------------------------------------------------------------------------- */
-
-static void read_data(struct json_reader *reader, struct cert_bundle *bundle)
-{
-    struct str key;
-    if (!json_object(reader))
-        return;
-    while (json_key(reader, &key)) {
-        struct str value = json_str(reader);
-        for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-            /* What is no base64 leaves the field empty, which the check reports. */
-            if (str_is(key, fields[i].key))
-                (void)base64_decode(field_of(bundle, &fields[i]), value);
-        }
-    }
-}
-
-static void read_version(struct json_reader *reader, char rv[RV_MAX])
-{
-    struct str key;
-    if (!json_object(reader))
-        return;
-    while (json_key(reader, &key)) {
-        if (str_is(key, "resourceVersion")) {
-            struct str text = str_cut(json_str(reader), RV_MAX - 1);
-            memcpy(rv, text.n ? text.p : "", text.n);
-            rv[text.n] = '\0';
-        } else {
-            json_skip(reader);
-        }
-    }
-}
-
-static int decode(struct str body, struct cert_bundle *bundle, char rv[RV_MAX], struct error *err)
-{
-    struct arena arena cleanup_arena = ARENA_INIT;
-    struct json_reader reader;
-    struct str key;
-    json_init(&reader, body, &arena);
-    if (json_object(&reader)) {
-        while (json_key(&reader, &key)) {
-            if (str_is(key, "data"))
-                read_data(&reader, bundle);
-            else if (str_is(key, "metadata"))
-                read_version(&reader, rv);
-            else
-                json_skip(&reader);
-        }
-    }
-    return json_end(&reader, err);
-}
-
-/* ---- writing ------------------------------------------------------------------------------- */
-
-static void write_data(struct json_writer *writer, struct cert_bundle *bundle)
-{
-    json_w_member_object(writer, "data");
-    for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-        struct buf text cleanup_buf = BUF_INIT(BODY_MAX);
-        (void)base64_encode(&text, buf_str(field_of(bundle, &fields[i])));
-        json_w_member_str(writer, fields[i].key, buf_str(&text));
-        if (text.p)
-            explicit_bzero(text.p, text.n);
-    }
-    json_w_end_object(writer);
-}
-
-/* The whole Secret, or (with `rv`) a merge patch for that version. */
-static void write_secret(const struct cert_source *source, struct cert_bundle *bundle,
-                         const char *rv, struct buf *out)
-{
-    struct json_writer writer = json_writer(out);
-    json_w_object(&writer);
-    json_w_member_str(&writer, "apiVersion", STR("v1"));
-    json_w_member_str(&writer, "kind", STR("Secret"));
-    json_w_member_object(&writer, "metadata");
-    if (rv) {
-        json_w_member_str(&writer, "resourceVersion", str_of(rv));
-    } else {
-        json_w_member_str(&writer, "name", str_of(source->config.secret));
-        json_w_member_str(&writer, "namespace", str_of(source->config.ns));
-    }
-    json_w_end_object(&writer);
-    write_data(&writer, bundle);
-    json_w_end_object(&writer);
+    if (result->outcome == KUBE_ANSWERED && result->status != 429 && result->status < 500)
+        source->answered = true;
 }
 
 static void on_written(const struct kube_result *result, void *arg)
@@ -125,23 +29,19 @@ static void on_written(const struct kube_result *result, void *arg)
     struct cert_state state;
     struct error err = ERROR_INIT;
     source->call = NULL;
-    const bool written = result->outcome == KUBE_ANSWERED && result->status / 100 == 2;
-    if (written && cert_bundle_check(&source->made, &source->config.names,
-                                     loop_wall(source->config.loop), &state, &err) == 0)
-        cert_source_adopt(source, &source->made, &state);
-    cert_bundle_clear(&source->made);
-    if (written) {
-        cert_source_finish(source, err.cls ? &err : NULL);
-        return;
-    }
-    if (result->error.cls == ERROR_EXISTS || result->error.cls == ERROR_CONFLICT) {
+    note_answer(source, result);
+    if (result->outcome == KUBE_ANSWERED && result->status / 100 == 2) {
+        if (cert_bundle_check(&source->made, &source->config.names, loop_wall(source->config.loop),
+                              &state, &err) == 0)
+            (void)cert_source_offer(source, &source->made, &state, &err);
+    } else if (result->error.cls == ERROR_EXISTS || result->error.cls == ERROR_CONFLICT) {
         source->again = true; /* another replica was first */
-        cert_source_finish(source, NULL);
-        return;
+    } else {
+        err = result->error;
+        (void)error_prefix(&err, "writing Secret %s/%s", source->config.ns, source->config.secret);
     }
-    err = result->error;
-    (void)error_prefix(&err, "writing Secret %s/%s", source->config.ns, source->config.secret);
-    cert_source_finish(source, &err);
+    cert_bundle_clear(&source->made);
+    cert_source_finish(source, err.cls ? &err : NULL);
 }
 
 static void write_path(const struct cert_source *source, bool named, struct buf *path)
@@ -151,15 +51,19 @@ static void write_path(const struct cert_source *source, bool named, struct buf 
         buf_printf(path, "/%s", source->config.secret);
 }
 
-/* Writes source->made: creates the Secret, or patches the version `rv` of it. */
-static void write_made(struct cert_source *source, const char *rv)
+/* Writes source->made: creates the Secret, or patches a version of it. */
+static void write_made(struct cert_source *source, struct secret_write write)
 {
     struct buf path cleanup_buf = BUF_INIT(PATH_MAX_BYTES), body cleanup_buf = BUF_INIT(BODY_MAX);
-    write_path(source, rv != NULL, &path);
-    write_secret(source, &source->made, rv, &body);
-    const struct kube_call_spec spec = {.method = rv ? KUBE_PATCH : KUBE_POST,
+    const bool patch = write.version != NULL;
+    write.bundle = &source->made;
+    write.ns = source->config.ns;
+    write.name = source->config.secret;
+    write_path(source, patch, &path);
+    secret_data_write(&write, &body);
+    const struct kube_call_spec spec = {.method = patch ? KUBE_PATCH : KUBE_POST,
                                         .path = buf_str(&path),
-                                        .content = rv ? KUBE_MERGE_PATCH : KUBE_JSON,
+                                        .content = patch ? KUBE_MERGE_PATCH : KUBE_JSON,
                                         .body = buf_str(&body),
                                         .timeout_ns = CALL_TIMEOUT_NS,
                                         .on_done = on_written,
@@ -169,119 +73,222 @@ static void write_made(struct cert_source *source, const char *rv)
         explicit_bzero(body.p, body.n);
 }
 
-/* ---- deciding ------------------------------------------------------------------------------ */
+/* ---- repair -------------------------------------------------------------------------------- */
 
-static void copy_bundle(struct cert_bundle *to, const struct cert_bundle *from)
-{
-    cert_bundle_clear(to);
-    buf_add_str(&to->cert, buf_str(&from->cert));
-    buf_add_str(&to->key, buf_str(&from->key));
-    buf_add_str(&to->ca_cert, buf_str(&from->ca_cert));
-    buf_add_str(&to->ca_key, buf_str(&from->ca_key));
-}
-
-/* A Secret that was deleted comes back as it was: nobody has to learn of another authority. */
-static bool restore(struct cert_source *source)
+static bool is_good(const struct cert_source *source, const struct cert_bundle *bundle)
 {
     struct error ignored = ERROR_INIT;
     struct cert_state state;
-    if (!source->has_current ||
-        cert_bundle_check(&source->current, &source->config.names, loop_wall(source->config.loop),
-                          &state, &ignored) < 0)
-        return false;
-    copy_bundle(&source->made, &source->current);
-    return true;
+    return bundle->ca_cert.n &&
+           cert_bundle_check(bundle, &source->config.names, loop_wall(source->config.loop), &state,
+                             &ignored) == 0;
 }
 
-static void make_and_write(struct cert_source *source, const char *rv)
+/* What is in force here: nobody has to learn of another authority. */
+static bool restore(struct cert_source *source)
 {
-    struct error err = ERROR_INIT;
-    if (cert_bundle_make(&source->made, &source->config.names, loop_wall(source->config.loop),
-                         &err) < 0) {
-        cert_source_finish(source, &err);
-        return;
-    }
-    write_made(source, rv);
+    if (!source->has_current || !is_good(source, &source->current))
+        return false;
+    cert_bundle_copy(&source->made, &source->current);
+    return true;
 }
 
 /* A new serving certificate of the same authority, if its key is there and it is still good. */
 static bool renew(struct cert_source *source, const struct cert_bundle *old)
 {
     struct error ignored = ERROR_INIT;
-    struct cert_state state;
-    struct cert_bundle *made = &source->made;
+    cert_bundle_copy(&source->made, old);
+    return cert_bundle_renew(&source->made, &source->config.names, loop_wall(source->config.loop),
+                             &ignored) == 0 &&
+           is_good(source, &source->made);
+}
+
+/* All new. Authorities that may still be in use somewhere stay trusted for a while. */
+static void make_anew(struct cert_source *source, const struct secret_data *found)
+{
     const int64_t now_ns = loop_wall(source->config.loop);
-    cert_bundle_clear(made);
-    if (old->ca_key.n == 0)
-        return false;
-    buf_add_str(&made->ca_cert, buf_str(&old->ca_cert));
-    buf_add_str(&made->ca_key, buf_str(&old->ca_key));
-    return cert_bundle_renew(made, &source->config.names, now_ns, &ignored) == 0 &&
-           cert_bundle_check(made, &source->config.names, now_ns, &state, &ignored) == 0 &&
-           !state.renewal_due;
-}
-
-/* The bundle of a Secret of ours also has to say which authority callers are to trust. */
-static int check(const struct cert_source_config *config, const struct cert_bundle *found,
-                 struct cert_state *state, struct error *err)
-{
-    if (found->ca_cert.n == 0)
-        return error_set(err, ERROR_INVALID, "ca.crt is empty");
-    return cert_bundle_check(found, &config->names, loop_wall(config->loop), state, err);
-}
-
-static void judge(struct cert_source *source, struct cert_bundle *found, const char *rv)
-{
-    const struct cert_source_config *config = &source->config;
     struct error err = ERROR_INIT;
-    struct cert_state state = {0};
-    bool good = check(config, found, &state, &err) == 0;
-    bool due = good && state.renewal_due && found->ca_key.n > 0;
-    if (!good || due) {
-        if (!good)
-            log_warn("the certificate in the Secret cannot be used, making another "
-                     "secret=%s/%s reason=\"%s\"",
-                     config->ns, config->secret, err.text);
-        if (renew(source, found)) {
-            log_info("a new serving certificate of the same authority secret=%s/%s", config->ns,
-                     config->secret);
-            write_made(source, rv);
-            return;
-        }
-        log_info("a new authority secret=%s/%s", config->ns, config->secret);
-        make_and_write(source, rv);
+    if (cert_bundle_make(&source->made, &source->config.names, now_ns, &err) < 0) {
+        cert_source_finish(source, &err);
         return;
     }
-    cert_source_adopt(source, found, &state);
-    cert_source_finish(source, NULL);
+    if (found)
+        cert_bundle_trust(&source->made, buf_str(&found->bundle.ca_cert), now_ns);
+    cert_bundle_trust(&source->made, buf_str(&source->current.ca_cert), now_ns);
+    write_made(source, (struct secret_write){.version = found ? found->version : NULL,
+                                             .since_ns = found ? now_ns : 0});
 }
+
+static void repair(struct cert_source *source, const struct secret_data *found, const char *why)
+{
+    const struct cert_source_config *config = &source->config;
+    const char *how = "a new serving certificate of the same authority";
+    bool made = renew(source, &found->bundle);
+    if (!made) {
+        made = restore(source);
+        how = made ? "what was there before is put back" : "a new authority";
+    }
+    log_warn("the certificate in the Secret cannot be used: %s secret=%s/%s reason=\"%s\"", how,
+             config->ns, config->secret, why);
+    if (made)
+        write_made(source, (struct secret_write){.version = found->version});
+    else
+        make_anew(source, found);
+}
+
+/* ---- the next step ------------------------------------------------------------------------- */
+
+static int read_request(const struct secret_data *found, const struct cert_state *state,
+                        enum cert_request *ret_request, struct error *err)
+{
+    *ret_request = CERT_REQUEST_NONE;
+    if (!*found->request)
+        return 0;
+    if (!state->signs)
+        return error_set(err, ERROR_INVALID,
+                         "annotation " CERT_ANNOTATION_RENEW
+                         ": the Secret holds no key (ca.key) of an authority to renew with");
+    if (strcmp(found->request, CERT_RENEW_LEAF) == 0)
+        *ret_request = CERT_REQUEST_LEAF;
+    else if (strcmp(found->request, CERT_RENEW_AUTHORITY) == 0)
+        *ret_request = CERT_REQUEST_AUTHORITY;
+    else
+        return error_set(err, ERROR_INVALID,
+                         "annotation " CERT_ANNOTATION_RENEW ": \"%s\" is neither " CERT_RENEW_LEAF
+                         " nor " CERT_RENEW_AUTHORITY,
+                         found->request);
+    return 0;
+}
+
+static bool is_trusted(const struct cert_source *source, const struct cert_bundle *bundle)
+{
+    struct cert_set set cleanup_cert_set = {.n = 0};
+    return !source->config.trusted || (cert_set_add_pem(&set, buf_str(&bundle->ca_cert)) &&
+                                       source->config.trusted(&set, source->config.arg));
+}
+
+/* Changes source->made as the step says. */
+static int apply_step(struct cert_source *source, enum cert_step step, struct error *err)
+{
+    struct cert_bundle *made = &source->made;
+    const struct cert_names *names = &source->config.names;
+    const int64_t now_ns = loop_wall(source->config.loop);
+    switch (step) {
+    case CERT_RENEW:
+        return cert_bundle_renew(made, names, now_ns, err);
+    case CERT_STAGE:
+        return cert_bundle_stage(made, now_ns, err);
+    case CERT_SWITCH:
+        return cert_bundle_switch(made, names, now_ns, err);
+    case CERT_DROP:
+        return cert_bundle_drop(made, err);
+    case CERT_KEEP:
+        break;
+    }
+    return 0;
+}
+
+static const char *step_text(enum cert_step step)
+{
+    static const char *const texts[] = {
+        [CERT_RENEW] = "a new serving certificate of the same authority",
+        [CERT_STAGE] = "a next authority; it signs when the webhook configurations carry it",
+        [CERT_SWITCH] = "the next authority signs from now on; the one before stays trusted",
+        [CERT_DROP] = "the authority before is not trusted any more",
+    };
+    return texts[step];
+}
+
+/* source->made holds what was found. */
+static void take_step(struct cert_source *source, const struct secret_data *found,
+                      enum cert_step step, enum cert_request request)
+{
+    struct error err = ERROR_INIT;
+    if (apply_step(source, step, &err) < 0) {
+        cert_bundle_clear(&source->made);
+        cert_source_finish(source, &err);
+        return;
+    }
+    log_info("%s secret=%s/%s", step_text(step), source->config.ns, source->config.secret);
+    write_made(source, (struct secret_write){
+                           .version = found->version,
+                           .clear_request = cert_step_fulfils(step, request),
+                           .since_ns = step == CERT_SWITCH ? loop_wall(source->config.loop) : 0});
+}
+
+static int check_waiting(const struct cert_source *source, const struct cert_state *state,
+                         struct error *err)
+{
+    if (!state->staged || loop_wall(source->config.loop) - state->staged_ns <= PATIENCE_NS)
+        return 0;
+    return error_set(err, ERROR_RETRY,
+                     "the next authority waits: not all webhook configurations carry it yet");
+}
+
+/* What was found can be used. It is, also if the next step should fail. */
+static void go_on(struct cert_source *source, struct secret_data *found, struct cert_facts *facts)
+{
+    struct error err = ERROR_INIT;
+    int rc = read_request(found, &facts->state, &facts->request, &err);
+    facts->overlap_ns = source->config.overlap_ns;
+    facts->since_ns = found->since_ns ? found->since_ns : facts->state.issued_ns;
+    facts->trusted = facts->state.staged && is_trusted(source, &found->bundle);
+    const enum cert_step step = cert_plan(facts);
+    if (step != CERT_KEEP)
+        cert_bundle_copy(&source->made, &found->bundle);
+    if (cert_source_offer(source, &found->bundle, &facts->state, &err) < 0)
+        rc = -1;
+    if (step != CERT_KEEP) {
+        take_step(source, found, step, facts->request);
+        return;
+    }
+    if (rc == 0)
+        rc = check_waiting(source, &facts->state, &err);
+    cert_source_finish(source, rc < 0 ? &err : NULL);
+}
+
+static void judge(struct cert_source *source, struct secret_data *found)
+{
+    struct error err = ERROR_INIT;
+    struct cert_facts facts = {.now_ns = loop_wall(source->config.loop)};
+    if (found->bundle.ca_cert.n == 0)
+        (void)error_set(&err, ERROR_INVALID, "ca.crt is empty");
+    else
+        (void)cert_bundle_check(&found->bundle, &source->config.names, facts.now_ns, &facts.state,
+                                &err);
+    if (err.cls)
+        repair(source, found, err.text);
+    else
+        go_on(source, found, &facts);
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
 
 static void on_read(const struct kube_result *result, void *arg)
 {
     struct cert_source *source = arg;
     struct error err = result->error;
-    struct cert_bundle found;
-    char rv[RV_MAX] = "";
+    struct secret_data found = {.since_ns = 0};
     source->call = NULL;
+    note_answer(source, result);
     if (result->outcome == KUBE_ANSWERED && result->status == 404) {
         log_info("making the Secret with the certificates secret=%s/%s", source->config.ns,
                  source->config.secret);
         if (restore(source))
-            write_made(source, NULL);
+            write_made(source, (struct secret_write){.version = NULL});
         else
-            make_and_write(source, NULL);
+            make_anew(source, NULL);
         return;
     }
-    cert_bundle_init(&found);
-    bool read = result->outcome == KUBE_ANSWERED && result->status == 200 &&
-                decode(result->body, &found, rv, &err) == 0;
-    if (read) {
-        judge(source, &found, rv);
+    cert_bundle_init(&found.bundle);
+    if (result->outcome == KUBE_ANSWERED && result->status == 200 &&
+        secret_data_read(result->body, &found, &err) == 0) {
+        judge(source, &found);
     } else {
         (void)error_prefix(&err, "reading Secret %s/%s", source->config.ns, source->config.secret);
         cert_source_finish(source, &err);
     }
-    cert_bundle_clear(&found);
+    cert_bundle_clear(&found.bundle);
 }
 
 void cert_secret_read(struct cert_source *source)

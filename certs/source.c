@@ -6,10 +6,9 @@
 #include "source_private.h"
 #include <stdio.h>
 
-#define SECRET_INTERVAL_NS (30 * NSEC_PER_SEC)
-#define FILES_INTERVAL_NS (10 * NSEC_PER_SEC)
 #define AGAIN_NS (50 * NSEC_PER_MSEC)
 #define RETRY_FIRST_NS (500 * NSEC_PER_MSEC)
+#define PATIENCE_NS (60 * NSEC_PER_SEC) /* then it is told that something waits */
 #define DAY_NS (NSEC_PER_SEC * 3600 * 24)
 #define WARN_BEFORE_END_NS (30 * DAY_NS)
 
@@ -22,7 +21,7 @@ static int64_t interval(const struct cert_source *source)
 {
     if (source->config.interval_ns)
         return source->config.interval_ns;
-    return from_files(source) ? FILES_INTERVAL_NS : SECRET_INTERVAL_NS;
+    return from_files(source) ? CERT_FILES_INTERVAL_NS : CERT_SECRET_INTERVAL_NS;
 }
 
 static void read_now(void *arg)
@@ -39,23 +38,102 @@ static void read_now(void *arg)
         cert_secret_read(source);
 }
 
-void cert_source_adopt(struct cert_source *source, struct cert_bundle *bundle,
-                       const struct cert_state *state)
+/* ---- what callers are to trust ------------------------------------------------------------- */
+
+/* What is over is forgotten; whoever tells the callers hears of a change. */
+static void update_wanted(struct cert_source *source)
 {
-    source->state = *state;
-    if (source->has_current && cert_bundle_equal(&source->current, bundle))
-        return;
+    struct cert_set wanted = {.n = 0};
+    if (source->retired.n && loop_now(source->config.loop) >= source->retired_until_ns)
+        cert_set_clear(&source->retired);
+    (void)cert_set_add_pem(&wanted, buf_str(&source->current.ca_cert));
+    (void)cert_set_add(&wanted, &source->pending);
+    (void)cert_set_add(&wanted, &source->retired);
+    const bool same = wanted.n == source->wanted.n && cert_set_contains(&wanted, &source->wanted);
+    cert_set_clear(&source->wanted);
+    source->wanted = wanted;
+    if (!same && source->config.authorities)
+        source->config.authorities(source->config.arg);
+}
+
+/* Other replicas may serve certificates of these for a while. */
+static void retire_current(struct cert_source *source)
+{
+    (void)cert_set_add_pem(&source->retired, buf_str(&source->current.ca_cert));
+    source->retired_until_ns = loop_now(source->config.loop) + source->config.overlap_ns;
+}
+
+/* ---- what is served ------------------------------------------------------------------------ */
+
+static void adopt(struct cert_source *source, struct cert_bundle *bundle, bool first)
+{
+    char until[TIME_TEXT_MAX];
+    if (!first && !cert_source_stale(source) &&
+        !cert_bundle_trusted_by(&source->current, buf_str(&bundle->ca_cert)))
+        retire_current(source);
     struct cert_bundle old = source->current;
     source->current = *bundle;
     cert_bundle_init(bundle);
     cert_bundle_clear(&old);
     source->has_current = true;
+    source->rotations += !first;
     source->warned_ns = 0;
-    char until[TIME_TEXT_MAX];
-    size_t n = time_format(until, state->not_after_ns);
+    size_t n = time_format(until, source->state.not_after_ns);
     log_info("certificate in force until=%.*s", (int)n, until);
-    source->config.changed(&source->current, state, source->config.arg);
+    source->config.changed(&source->current, source->config.arg);
 }
+
+/* Callers would refuse it now, and accept the one in force. */
+static bool must_wait(const struct cert_source *source, const struct cert_bundle *bundle,
+                      const struct cert_set *authorities)
+{
+    const struct cert_source_config *config = &source->config;
+    return source->has_current && config->trusted && authorities->n && !cert_source_stale(source) &&
+           source->state.not_after_ns > loop_wall(config->loop) &&
+           !cert_bundle_same_authority(&source->current, bundle) &&
+           !config->trusted(authorities, config->arg);
+}
+
+static int hold_back(struct cert_source *source, struct cert_set *authorities, struct error *err)
+{
+    const int64_t now_ns = loop_now(source->config.loop);
+    if (!source->pending_since_ns) {
+        source->pending_since_ns = now_ns;
+        log_info("a certificate of another authority is there; it is served when the webhook "
+                 "configurations carry that authority");
+    }
+    cert_set_clear(&source->pending);
+    source->pending = *authorities;
+    authorities->n = 0;
+    update_wanted(source);
+    if (now_ns - source->pending_since_ns < PATIENCE_NS)
+        return 0;
+    return error_set(err, ERROR_RETRY,
+                     "a certificate of another authority waits: not all webhook configurations "
+                     "carry that authority yet");
+}
+
+int cert_source_offer(struct cert_source *source, struct cert_bundle *bundle,
+                      const struct cert_state *state, struct error *err)
+{
+    struct cert_set authorities cleanup_cert_set = {.n = 0};
+    const bool first = !source->has_current;
+    const bool same = !first && cert_bundle_same_pair(&source->current, bundle);
+    (void)cert_set_add_pem(&authorities, buf_str(&bundle->ca_cert));
+    if (!same && must_wait(source, bundle, &authorities))
+        return hold_back(source, &authorities, err);
+    cert_set_clear(&source->pending);
+    source->pending_since_ns = 0;
+    source->state = *state;
+    if (same)
+        cert_bundle_copy(&source->current, bundle);
+    else
+        adopt(source, bundle, first);
+    update_wanted(source);
+    return 0;
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
 
 static void warn_of_end(struct cert_source *source)
 {
@@ -66,7 +144,8 @@ static void warn_of_end(struct cert_source *source)
         return;
     source->warned_ns = now_ns;
     size_t n = time_format(until, source->state.not_after_ns);
-    log_warn("the serving certificate ends soon end=%.*s", (int)n, until);
+    log_warn("the serving certificate ends soon end=%.*s days=%lld", (int)n, until,
+             (long long)((source->state.not_after_ns - now_ns) / DAY_NS));
 }
 
 static void note_trouble(struct cert_source *source, const char *text)
@@ -82,6 +161,9 @@ void cert_source_finish(struct cert_source *source, const struct error *err)
     struct loop *loop = source->config.loop;
     int64_t delay_ns = interval(source);
     source->reading = false;
+    if (source->answered)
+        source->answered_ns = loop_now(loop);
+    source->answered = false;
     if (err) {
         note_trouble(source, err->text);
         int64_t retry_ns = backoff_next(&source->backoff, loop_rng(loop));
@@ -92,6 +174,7 @@ void cert_source_finish(struct cert_source *source, const struct error *err)
         delay_ns = rng_jitter(loop_rng(loop), delay_ns, 0.1);
     }
     warn_of_end(source);
+    update_wanted(source);
     const bool again = source->again;
     source->again = false;
     loop_timer_set(loop, &source->timer, again ? AGAIN_NS : delay_ns);
@@ -106,9 +189,10 @@ struct cert_source *cert_source_new(const struct cert_source_config *config, str
 {
     struct cert_source *source = xnew(struct cert_source);
     source->config = *config;
+    source->answered_ns = loop_now(config->loop);
     cert_bundle_init(&source->current);
     cert_bundle_init(&source->made);
-    backoff_init(&source->backoff, RETRY_FIRST_NS, SECRET_INTERVAL_NS);
+    backoff_init(&source->backoff, RETRY_FIRST_NS, CERT_SECRET_INTERVAL_NS);
     loop_timer_init(&source->timer, read_now, source);
     if (!from_files(source)) {
         loop_timer_set(config->loop, &source->timer, 0);
@@ -132,12 +216,36 @@ void cert_source_free(struct cert_source *source)
     loop_timer_cancel(source->config.loop, &source->timer);
     cert_bundle_clear(&source->current);
     cert_bundle_clear(&source->made);
+    cert_set_clear(&source->wanted);
+    cert_set_clear(&source->pending);
+    cert_set_clear(&source->retired);
     free(source);
 }
 
 const struct cert_bundle *cert_source_current(const struct cert_source *source)
 {
     return source->has_current ? &source->current : NULL;
+}
+
+const struct cert_state *cert_source_state(const struct cert_source *source)
+{
+    return source->has_current ? &source->state : NULL;
+}
+
+const struct cert_set *cert_source_authorities(const struct cert_source *source)
+{
+    return &source->wanted;
+}
+
+uint64_t cert_source_rotations(const struct cert_source *source)
+{
+    return source->rotations;
+}
+
+bool cert_source_stale(const struct cert_source *source)
+{
+    return !from_files(source) &&
+           loop_now(source->config.loop) - source->answered_ns >= source->config.overlap_ns / 2;
 }
 
 void cert_source_refresh(struct cert_source *source, loop_fn *done, void *arg)

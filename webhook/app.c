@@ -9,12 +9,12 @@
 #include "webhook/app.h"
 #include "base/log.h"
 #include "webhook/admission.h"
+#include "webhook/certificates.h"
 #include "webhook/feed.h"
 #include "webhook/gates.h"
 #include "webhook/http/http_server.h"
 #include "webhook/options.h"
 #include "webhook/pod/pods_config_watch.h"
-#include "webhook/registrations.h"
 
 #define DRAIN_TICK_NS (50 * NSEC_PER_MSEC)
 /* No request for so long: everybody has heard that this replica is not ready, nobody comes any
@@ -25,20 +25,15 @@
 struct app_metrics {
     struct metric *reviews, *seconds; /* from pool threads */
     struct metric *connections, *waiting, *bodies, *refused, *cut, *rejected, *handshakes;
-    struct metric *queues_synced, *expiry, *missing, *right;
 };
 
 struct app {
     const struct webhook_options *options;
     struct process *process; /* borrowed */
     struct admission admission;
-    struct arena arena; /* texts of the certificate's names */
-    struct cert_source *certificate;
-    struct tls_credentials *credentials; /* of the certificate in force; NULL before */
-    int64_t expiry_ns;                   /* of that certificate, wall time */
-    struct feed *queues, *namespaces;    /* the latter NULL where nothing asks for it */
-    struct pods_config_watch *pods;      /* likewise */
-    struct registrations *registrations;
+    struct certificates *certificates;
+    struct feed *queues, *namespaces; /* the latter NULL where nothing asks for it */
+    struct pods_config_watch *pods;   /* likewise */
     struct http_server *server;
     bool serving;
     struct app_metrics metrics;
@@ -88,10 +83,10 @@ static bool is_known(struct str path, void *arg)
 static void serve_if_ready(struct app *app)
 {
     struct error err = ERROR_INIT;
-    if (app->serving || !app->credentials || !feed_ready(app->queues) ||
+    if (app->serving || !certificates_current(app->certificates) || !feed_ready(app->queues) ||
         !feed_ready(app->namespaces))
         return;
-    if (http_server_start(app->server, app->credentials, &err) < 0) {
+    if (http_server_start(app->server, certificates_current(app->certificates), &err) < 0) {
         log_error("%s", err.text);
         return;
     }
@@ -106,36 +101,19 @@ static void on_snapshot(void *arg)
     serve_if_ready(app);
 }
 
-static void on_certificate(const struct cert_bundle *bundle, const struct cert_state *state,
-                           void *arg)
+static void on_credentials(void *arg)
 {
     struct app *app = arg;
-    struct error err = ERROR_INIT;
-    struct tls_credentials *credentials;
-    if (tls_credentials_new(buf_str(&bundle->cert), buf_str(&bundle->key), &credentials, &err) <
-        0) {
-        log_error("%s", err.text);
-        return;
-    }
-    tls_credentials_unref(app->credentials);
-    app->credentials = credentials;
-    app->expiry_ns = state->not_after_ns;
     if (app->serving)
-        http_server_reload_tls(app->server, credentials);
-    if (app->registrations)
-        registrations_certificate_changed(app->registrations);
-    if (app->queues)
+        http_server_reload_tls(app->server, certificates_current(app->certificates));
+    else
         serve_if_ready(app);
 }
 
 static void ready(void *arg, struct buf *missing)
 {
     struct app *app = arg;
-    if (!app->credentials) {
-        const char *trouble = cert_source_trouble(app->certificate);
-        buf_printf(missing, "%sthere is no certificate to serve with yet%s%s",
-                   missing->n ? "\n" : "", *trouble ? ": " : "", trouble);
-    }
+    certificates_missing(app->certificates, missing);
     feed_missing(app->queues, missing);
     feed_missing(app->namespaces, missing);
     if (missing->n == 0 && !app->serving)
@@ -149,8 +127,6 @@ static void collect(void *arg)
     struct app *app = arg;
     const struct app_metrics *m = &app->metrics;
     const struct http_stats stats = http_server_stats(app->server);
-    unsigned missing, right;
-    registrations_count(app->registrations, &missing, &right);
     metric_set(m->connections, NULL, stats.connections.open);
     metric_set(m->waiting, NULL, stats.connections.suspended);
     metric_set(m->bodies, NULL, (double)stats.bodies);
@@ -158,9 +134,6 @@ static void collect(void *arg)
     metric_set(m->cut, NULL, (double)stats.connections.cuts);
     metric_set(m->rejected, NULL, (double)stats.connections.rejected);
     metric_set(m->handshakes, NULL, (double)stats.handshakes_failed);
-    metric_set(m->expiry, NULL, (double)app->expiry_ns / (double)NSEC_PER_SEC);
-    metric_set(m->missing, NULL, missing);
-    metric_set(m->right, NULL, right);
 }
 
 static void make_metrics(struct app *app, struct metrics *metrics)
@@ -189,12 +162,6 @@ static void make_metrics(struct app *app, struct metrics *metrics)
          "Connections over the limit, cut at once."},
         {&m->handshakes, METRIC_COUNTER, "pumice_admission_handshakes_failed_total",
          "Connections that ended before their handshake."},
-        {&m->expiry, METRIC_GAUGE, "pumice_certificate_expiry_seconds",
-         "End of the serving certificate, seconds since 1970."},
-        {&m->missing, METRIC_GAUGE, "pumice_webhook_configurations_missing",
-         "Webhook configurations of ours that do not exist."},
-        {&m->right, METRIC_GAUGE, "pumice_webhook_configurations_right",
-         "Webhook configurations of ours with the right authority."},
     };
     for (size_t i = 0; i < ARRAY_SIZE(plain); i++)
         *plain[i].slot = metric_new(metrics, plain[i].type, plain[i].name, plain[i].help, NULL);
@@ -216,14 +183,11 @@ static void free_app(void *arg)
     struct app *app = arg;
     loop_timer_cancel(app->process->loop, &app->drain);
     http_server_free(app->server); /* first: its threads use the rest */
-    registrations_free(app->registrations);
     feed_free(app->queues);
     feed_free(app->namespaces);
     pods_config_watch_free(app->pods);
-    cert_source_free(app->certificate);
-    tls_credentials_unref(app->credentials);
+    certificates_free(app->certificates);
     admission_clear(&app->admission);
-    arena_clear(&app->arena);
     free(app);
 }
 
@@ -250,25 +214,16 @@ static int open_server(struct app *app, struct error *err)
     return http_server_new(&config, &app->server, err);
 }
 
-static int open_certificate(struct app *app, struct error *err)
+static int open_certificates(struct app *app, struct error *err)
 {
-    const struct webhook_options *o = app->options;
-    struct cert_source_config config = {
-        .loop = app->process->loop,
-        .transport = app->process->transport,
-        .ns = webhook_options_namespace(o),
-        .secret = o->secret_name,
-        .cert_file = *o->tls_cert_file ? o->tls_cert_file : NULL,
-        .key_file = o->tls_private_key_file,
-        .ca_file = *o->ca_cert_file ? o->ca_cert_file : NULL,
-        .interval_ns = o->cert_check_interval_ns,
-        .changed = on_certificate,
-        .arg = app,
-    };
-    if (webhook_options_names(o, &app->arena, &config.names, err) < 0)
-        return -1;
-    app->certificate = cert_source_new(&config, err);
-    return app->certificate ? 0 : -1;
+    const struct certificates_config config = {.loop = app->process->loop,
+                                               .transport = app->process->transport,
+                                               .options = app->options,
+                                               .enabled = app->admission.enabled,
+                                               .changed = on_credentials,
+                                               .arg = app};
+    app->certificates = certificates_new(&config, err);
+    return app->certificates ? 0 : -1;
 }
 
 static int set_rules(struct app *app, struct error *err)
@@ -312,14 +267,11 @@ static void follow(struct app *app)
 static int build(struct app *app, struct error *err)
 {
     struct process *process = app->process;
-    const struct registration_settings settings = {app->options->webhook_timeout_seconds,
-                                                   app->options->webhook_failure_policy};
-    if (set_rules(app, err) < 0 || open_server(app, err) < 0 || open_certificate(app, err) < 0)
+    if (set_rules(app, err) < 0 || open_server(app, err) < 0 || open_certificates(app, err) < 0)
         return -1;
     follow(app);
-    app->registrations =
-        registrations_new(process->loop, process->transport, app->certificate, &settings);
     make_metrics(app, process->metrics);
+    certificates_measure(app->certificates, process->metrics);
     if (process->health && !process->pages)
         ops_http_handle(process->health, "/metrics", page_metrics, process->metrics);
     return 0;

@@ -7,6 +7,8 @@
 #include "base/limits.h"
 #include "base/timefmt.h"
 
+#define HOUR_NS (3600 * NSEC_PER_SEC)
+
 struct webhook_options webhook_options = {
     .tls_cert_file = "",
     .tls_private_key_file = "",
@@ -18,6 +20,8 @@ struct webhook_options webhook_options = {
     .webhook_url = "",
     .admission_conf = "",
     .secret_name = "volcano-admission-secret",
+    .ca_overlap_ns = 24 * HOUR_NS,
+    .client_ca_file = "",
     .scheduler_names = {.items = {DEFAULT_SCHEDULER_NAME}, .n = 1},
     .graceful_shutdown_ns = 30 * NSEC_PER_SEC,
     .max_queue_depth = 5,
@@ -58,6 +62,13 @@ const struct flag webhook_flags[] = {
      "Further DNS name or IP address for the certificate; repeatable."},
     {"cert-check-interval", 0, FLAG_DURATION, OPTION(cert_check_interval_ns),
      "How often the certificate is read again; 0: every 30 s from the Secret, 10 s from files."},
+    {"ca-overlap", 0, FLAG_DURATION, OPTION(ca_overlap_ns),
+     "How long API servers are to trust an authority after its last certificate was given out."},
+    {"client-ca-file", 0, FLAG_STRING, OPTION(client_ca_file),
+     "PEM certificates of authorities; clients without a certificate of theirs are refused."},
+    {"client-allowed-names", 0, FLAG_STRINGS, OPTION(client_allowed_names),
+     "Common or alternative names of clients that are let in, with commas between; repeatable. "
+     "Every certificate of --client-ca-file when not given."},
     {"enabled-admission", 0, FLAG_STRING, OPTION(enabled_admission),
      "Paths to serve, with commas between; all but /pods/mutate when not given."},
     {"scheduler-name", 0, FLAG_STRINGS, OPTION(scheduler_names),
@@ -148,20 +159,34 @@ static int check_times(const struct webhook_options *o, struct error *err)
     return 0;
 }
 
-int webhook_options_check(const struct webhook_options *o, struct error *err)
+/* A replica that hears nothing for half of the overlap is not ready: see cert_source_stale. */
+static int check_certificates(const struct webhook_options *o, struct error *err)
 {
-    const char *policy = o->webhook_failure_policy;
-    if (check_ranges(o, err) < 0 || check_times(o, err) < 0)
-        return -1;
-    if (!*o->webhook_namespace && !*o->webhook_service_name && !*o->webhook_url)
-        return error_set(err, ERROR_INVALID,
-                         "one of the flags --webhook-service-name, --webhook-namespace and "
-                         "--webhook-url is needed");
+    const int64_t interval_ns =
+        o->cert_check_interval_ns ? o->cert_check_interval_ns : CERT_SECRET_INTERVAL_NS;
     if (!*o->tls_cert_file != !*o->tls_private_key_file)
         return error_set(err, ERROR_INVALID,
                          "flags --tls-cert-file and --tls-private-key-file go together");
     if (*o->ca_cert_file && !*o->tls_cert_file)
         return error_set(err, ERROR_INVALID, "flag --ca-cert-file needs --tls-cert-file");
+    if (o->client_allowed_names.n && !*o->client_ca_file)
+        return error_set(err, ERROR_INVALID, "flag --client-allowed-names needs --client-ca-file");
+    if (o->ca_overlap_ns < 4 * interval_ns || o->ca_overlap_ns > 720 * HOUR_NS)
+        return error_set(err, ERROR_INVALID,
+                         "flag --ca-overlap: must be from four times --cert-check-interval to "
+                         "720h");
+    return 0;
+}
+
+int webhook_options_check(const struct webhook_options *o, struct error *err)
+{
+    const char *policy = o->webhook_failure_policy;
+    if (check_ranges(o, err) < 0 || check_times(o, err) < 0 || check_certificates(o, err) < 0)
+        return -1;
+    if (!*o->webhook_namespace && !*o->webhook_service_name && !*o->webhook_url)
+        return error_set(err, ERROR_INVALID,
+                         "one of the flags --webhook-service-name, --webhook-namespace and "
+                         "--webhook-url is needed");
     if (*policy && strcmp(policy, "Fail") != 0 && strcmp(policy, "Ignore") != 0)
         return error_set(err, ERROR_INVALID,
                          "flag --webhook-failure-policy: \"%s\" is not Fail or Ignore", policy);

@@ -16,8 +16,11 @@ struct webhook_options {
     const char *secret_name;
     struct flag_strings extra_sans;
     int64_t cert_check_interval_ns; /* 0: the built-in one */
-    const char *enabled_admission;  /* NULL: all that are on by default */
-    const char *admission_conf;     /* "": none */
+    int64_t ca_overlap_ns;          /* how long an authority is trusted after its last use */
+    const char *client_ca_file;     /* "": clients need no certificate */
+    struct flag_strings client_allowed_names;
+    const char *enabled_admission; /* NULL: all that are on by default */
+    const char *admission_conf;    /* "": none */
     struct flag_strings feature_gates;
     struct flag_strings scheduler_names;
     int64_t graceful_shutdown_ns;

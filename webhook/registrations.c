@@ -1,36 +1,39 @@
 /*
  * Keeping the registrations right: see registrations.h.
  *
- * A registration is looked at when its object changes, when the certificate changes, and when a
- * call about it has ended; there is at most one call at a time for each. The patch names the
- * webhook it is for ("test"), so that it never lands on another one.
+ * A registration is looked at when its object changes, when the authorities change, and when a
+ * call about it has ended; there is at most one call at a time for each.
  */
 #include "webhook/registrations.h"
-#include "base/base64.h"
 #include "base/log.h"
 #include "kube/informer.h"
 #include "loop/backoff.h"
+#include "webhook/ca_bundle.h"
 #include "webhook/registry.h"
-#include "webhook/webhook_config.h"
-#include "json/patch.h"
+#include "json/writer.h"
 
 #define API "/apis/admissionregistration.k8s.io/v1/"
 #define SETTINGS_MANAGER "pumice-webhook-settings"
 #define CALL_TIMEOUT_NS (10 * NSEC_PER_SEC)
 #define BODY_MAX ((size_t)1 << 20)
 #define PATH_MAX_BYTES 512
+#define SETTLE_NS (10 * NSEC_PER_SEC) /* by then every API server knows a configuration */
 
 struct registration {
     struct registrations *all;
     const struct admission_path *entry;
+    bool enabled;
     struct store *store; /* holds this object at most */
     struct store_handler handler;
     char *selector; /* owned */
     struct kube_call *call;
     struct loop_timer retry;
     struct backoff backoff;
-    int64_t seen_ns;   /* when the version in the store came */
-    bool told_missing; /* its absence was logged */
+    int64_t seen_ns;       /* when the version in the store came */
+    bool told_missing;     /* its absence was logged */
+    bool right;            /* that version has the authorities that are wanted */
+    struct cert_set extra; /* others that it has */
+    int64_t extra_ns;      /* since when it has any, loop time; 0: it has none */
 };
 
 struct registrations {
@@ -41,12 +44,17 @@ struct registrations {
     struct informers informers;
     struct registration *items; /* owned, one for each admission path */
     size_t n;
-    struct buf bundle;  /* our caBundle, base64; empty while the authority is not known */
-    int64_t fresh_ns;   /* when the certificate was known to be current last */
-    int64_t refresh_ns; /* when the refresh under way began; 0: none */
+    struct cert_set wanted;   /* authorities that callers are to trust */
+    struct cert_set dropped;  /* that were wanted and are not yet gone everywhere */
+    int64_t right_ns;         /* since when all are right, loop time; 0: they are not */
+    struct loop_timer settle; /* they have been right for long enough */
+    struct loop_timer later;  /* when authorities that nobody wants go */
+    int64_t fresh_ns;         /* when the certificate was known to be current last */
+    int64_t refresh_ns;       /* when the refresh under way began; 0: none */
 };
 
 static void look(struct registration *registration);
+static void look_at_all(struct registrations *all);
 
 static const char *resource_of(const struct registration *registration)
 {
@@ -62,13 +70,51 @@ static const struct webhook_config *object_of(const struct registration *registr
 
 /* ---- what is to be done -------------------------------------------------------------------- */
 
-static bool bundles_right(const struct registrations *all, const struct webhook_config *config)
+static void assess(struct registration *registration)
 {
-    for (size_t i = 0; i < config->webhooks.n && all->bundle.n; i++) {
-        if (!str_eq(str_of(config->webhooks.items[i].ca_bundle), buf_str(&all->bundle)))
-            return false;
+    const struct registrations *all = registration->all;
+    const struct webhook_config *config = object_of(registration);
+    cert_set_clear(&registration->extra);
+    registration->right =
+        !config || ca_bundle_look(config, &all->wanted, &registration->extra) || !all->wanted.n;
+    if (registration->extra.n == 0)
+        registration->extra_ns = 0;
+    else if (!registration->extra_ns)
+        registration->extra_ns = loop_now(all->loop);
+}
+
+/* How long the authorities stay that nobody wants; 0 or less: they go. */
+static int64_t extra_rest(const struct registration *registration)
+{
+    const struct registrations *all = registration->all;
+    return registration->extra_ns + all->settings.overlap_ns - loop_now(all->loop);
+}
+
+static bool must_prune(const struct registration *registration)
+{
+    return registration->extra_ns && registration->all->wanted.n &&
+           (extra_rest(registration) <= 0 ||
+            cert_set_overlaps(&registration->all->dropped, &registration->extra));
+}
+
+/* Whether all are right, and since when; whether what was dropped is gone. */
+static void sum_up(struct registrations *all)
+{
+    bool right = true, dropped = false;
+    for (size_t i = 0; i < all->n; i++) {
+        const struct registration *registration = &all->items[i];
+        if (registration->enabled)
+            right = right && registration->right && store_synced(registration->store);
+        dropped = dropped || cert_set_overlaps(&all->dropped, &registration->extra);
     }
-    return true;
+    if (!dropped)
+        cert_set_clear(&all->dropped);
+    if (!right) {
+        all->right_ns = 0;
+    } else if (!all->right_ns) {
+        all->right_ns = loop_now(all->loop);
+        loop_timer_set(all->loop, &all->settle, SETTLE_NS);
+    }
 }
 
 static bool settings_right(const struct registrations *all, const struct webhook_config *config)
@@ -85,23 +131,20 @@ static bool settings_right(const struct registrations *all, const struct webhook
     return true;
 }
 
-static void write_bundle_patch(const struct registrations *all, const struct webhook_config *config,
-                               struct buf *body)
+/* What is wanted, and for a while what others may want. */
+static void write_bundles(const struct registration *registration,
+                          const struct webhook_config *config, struct buf *body)
 {
-    struct json_patch patch;
-    struct buf bundle cleanup_buf = BUF_INIT(BODY_MAX);
-    json_patch_init(&patch, body);
-    json_quote(&bundle, buf_str(&all->bundle));
-    for (size_t i = 0; i < config->webhooks.n; i++) {
-        struct buf path cleanup_buf = BUF_INIT(PATH_MAX_BYTES), name cleanup_buf = BUF_INIT(2048);
-        buf_printf(&path, "/webhooks/%zu/name", i);
-        json_quote(&name, str_of(config->webhooks.items[i].name));
-        json_patch_test(&patch, buf_str(&path), buf_str(&name));
-        buf_reset(&path);
-        buf_printf(&path, "/webhooks/%zu/clientConfig/caBundle", i);
-        json_patch_add(&patch, buf_str(&path), buf_str(&bundle));
-    }
-    (void)json_patch_end(&patch);
+    const struct registrations *all = registration->all;
+    struct cert_set authorities cleanup_cert_set = {.n = 0};
+    struct cert_set extra cleanup_cert_set = {.n = 0};
+    (void)cert_set_add(&authorities, &all->wanted);
+    if (extra_rest(registration) > 0)
+        (void)cert_set_add(&extra, &registration->extra);
+    cert_set_remove(&extra, &all->dropped);
+    cert_set_drop_expired(&extra, loop_wall(all->loop));
+    (void)cert_set_add(&authorities, &extra);
+    ca_bundle_patch(config, &authorities, body);
 }
 
 /* Carries the UID, so that an object that is gone is not made again by this. */
@@ -150,7 +193,8 @@ static void on_patched(const struct kube_result *result, void *arg)
     else
         log_warn("webhook configuration cannot be updated, trying again name=%s cause=\"%s\"", name,
                  result->error.text);
-    if (done && (!config || (bundles_right(all, config) && settings_right(all, config))))
+    if (done && (!config ||
+                 (registration->right && !must_prune(registration) && settings_right(all, config))))
         backoff_reset(&registration->backoff);
     else
         loop_timer_set(all->loop, &registration->retry,
@@ -163,7 +207,7 @@ static void patch(struct registration *registration, const struct webhook_config
     struct buf path cleanup_buf = BUF_INIT(PATH_MAX_BYTES), body cleanup_buf = BUF_INIT(BODY_MAX);
     buf_printf(&path, API "%s/%s", resource_of(registration), registration->entry->configuration);
     if (bundle) {
-        write_bundle_patch(registration->all, config, &body);
+        write_bundles(registration, config, &body);
     } else {
         buf_add_cstr(&path, "?fieldManager=" SETTINGS_MANAGER "&force=true");
         write_settings(registration, config, &body);
@@ -183,8 +227,7 @@ static void on_refreshed(void *arg)
     struct registrations *all = arg;
     all->fresh_ns = all->refresh_ns;
     all->refresh_ns = 0;
-    for (size_t i = 0; i < all->n; i++)
-        look(&all->items[i]);
+    look_at_all(all);
 }
 
 static void refresh(struct registrations *all)
@@ -212,15 +255,25 @@ static void look(struct registration *registration)
         return;
     }
     registration->told_missing = false;
-    if (!bundles_right(all, config)) {
+    if (!registration->right) {
         /* Another replica may have put it there, with a certificate we have not read yet. */
-        if (registration->seen_ns >= all->fresh_ns)
+        if (registration->seen_ns > all->fresh_ns)
             refresh(all);
         else
             patch(registration, config, true);
+    } else if (must_prune(registration)) {
+        patch(registration, config, true);
     } else if (!settings_right(all, config)) {
         patch(registration, config, false);
     }
+    if (registration->extra_ns && !registration->call)
+        loop_timer_set_earlier(all->loop, &all->later, extra_rest(registration));
+}
+
+static void look_at_all(struct registrations *all)
+{
+    for (size_t i = 0; i < all->n; i++)
+        look(&all->items[i]);
 }
 
 static void on_retry(void *arg)
@@ -234,12 +287,27 @@ static void on_changed(void *arg, void *old_object, void *new_object)
     (void)new_object;
     struct registration *registration = arg;
     registration->seen_ns = loop_now(registration->all->loop);
+    assess(registration);
+    sum_up(registration->all);
     look(registration);
 }
 
 static void on_synced(void *arg)
 {
-    look(arg);
+    struct registration *registration = arg;
+    sum_up(registration->all);
+    look(registration);
+}
+
+/* Whoever waits for the authorities to be known hears of it by a read. */
+static void on_settled(void *arg)
+{
+    refresh(arg);
+}
+
+static void on_later(void *arg)
+{
+    look_at_all(arg);
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
@@ -249,6 +317,8 @@ static void start_one(struct registrations *all, struct registration *registrati
 {
     registration->all = all;
     registration->entry = entry;
+    registration->right = true;
+    registration->enabled = all->settings.enabled[entry - admission_paths];
     registration->selector = xasprintf("metadata.name=%s", entry->configuration);
     backoff_init(&registration->backoff, 500 * NSEC_PER_MSEC, 30 * NSEC_PER_SEC);
     loop_timer_init(&registration->retry, on_retry, registration);
@@ -271,14 +341,15 @@ struct registrations *registrations_new(struct loop *loop, struct kube_transport
     all->transport = transport;
     all->certificate = certificate;
     all->settings = *settings;
-    buf_init(&all->bundle, BODY_MAX);
+    loop_timer_init(&all->settle, on_settled, all);
+    loop_timer_init(&all->later, on_later, all);
     informers_init(&all->informers, loop, transport);
     while (admission_paths[all->n].path)
         all->n++;
     all->items = xcalloc(all->n, sizeof(*all->items));
     for (size_t i = 0; i < all->n; i++)
         start_one(all, &all->items[i], &admission_paths[i]);
-    registrations_certificate_changed(all);
+    registrations_authorities_changed(all);
     return all;
 }
 
@@ -294,21 +365,42 @@ void registrations_free(struct registrations *all)
         store_unsubscribe(registration->store, &registration->handler);
     }
     informers_clear(&all->informers);
-    for (size_t i = 0; i < all->n; i++)
+    for (size_t i = 0; i < all->n; i++) {
         free(all->items[i].selector);
+        cert_set_clear(&all->items[i].extra);
+    }
+    loop_timer_cancel(all->loop, &all->settle);
+    loop_timer_cancel(all->loop, &all->later);
+    cert_set_clear(&all->wanted);
+    cert_set_clear(&all->dropped);
     free(all->items);
-    buf_clear(&all->bundle);
     free(all);
 }
 
-void registrations_certificate_changed(struct registrations *all)
+void registrations_authorities_changed(struct registrations *all)
 {
-    const struct cert_bundle *bundle = cert_source_current(all->certificate);
-    buf_reset(&all->bundle);
-    if (bundle)
-        (void)base64_encode(&all->bundle, buf_str(&bundle->ca_cert));
+    const struct cert_set *wanted = cert_source_authorities(all->certificate);
+    if (!cert_set_contains(&all->wanted, wanted))
+        all->right_ns = 0; /* there is one that is new to API servers */
+    (void)cert_set_add(&all->dropped, &all->wanted);
+    cert_set_remove(&all->dropped, wanted);
+    cert_set_clear(&all->wanted);
+    (void)cert_set_add(&all->wanted, wanted);
     for (size_t i = 0; i < all->n; i++)
-        look(&all->items[i]);
+        assess(&all->items[i]);
+    sum_up(all);
+    look_at_all(all);
+}
+
+bool registrations_right(const struct registrations *all)
+{
+    return all->right_ns != 0;
+}
+
+bool registrations_trust(const struct registrations *all, const struct cert_set *authorities)
+{
+    return authorities->n == 0 || (cert_set_contains(&all->wanted, authorities) && all->right_ns &&
+                                   loop_now(all->loop) - all->right_ns >= SETTLE_NS);
 }
 
 void registrations_count(const struct registrations *all, unsigned *ret_missing,
@@ -318,6 +410,6 @@ void registrations_count(const struct registrations *all, unsigned *ret_missing,
     for (size_t i = 0; i < all->n; i++) {
         const struct webhook_config *config = object_of(&all->items[i]);
         *ret_missing += !config;
-        *ret_right += config && all->bundle.n && bundles_right(all, config);
+        *ret_right += config && all->wanted.n && all->items[i].right;
     }
 }

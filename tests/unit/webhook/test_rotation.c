@@ -1,0 +1,772 @@
+/*
+ * Certificates and registrations of several replicas against an API server in memory, on a virtual
+ * clock. One rule is checked at every change: whatever caBundle an API server goes by, be it some
+ * seconds behind, it trusts the certificate of every replica that is ready.
+ */
+#include "testing.h"
+
+#include "base/base64.h"
+#include "base/log.h"
+#include "cluster_double.h"
+#include "webhook/registrations.h"
+#include <fcntl.h>
+#include <stdio.h>
+
+#define START (INT64_C(1800000000) * NSEC_PER_SEC)
+#define DAY (NSEC_PER_SEC * 3600 * 24)
+#define SECONDS(n) (NSEC_PER_SEC * (n))
+#define LAG SECONDS(5)       /* how far an API server may be behind */
+#define OVERLAP SECONDS(120) /* four times the interval of the reads */
+#define REPLICAS 3
+
+struct fixture;
+
+struct replica {
+    struct fixture *fixture;
+    struct link *link; /* NULL: it does not run */
+    struct cert_source *source;
+    struct registrations *registrations;
+    struct cert_bundle served; /* what it serves */
+    bool serving;
+    int64_t ready_ns; /* since when it has been ready, loop time; 0: it was not yet */
+    unsigned changes;
+};
+
+struct fixture {
+    struct loop *loop;
+    struct cluster cluster;
+    struct replica replicas[REPLICAS];
+    struct cert_source_config config;
+    bool enabled[CONFIGS_MAX];
+};
+
+/* ---- the rule ------------------------------------------------------------------------------ */
+
+static bool is_ready(const struct replica *replica)
+{
+    return replica->link && !replica->link->dead && replica->ready_ns &&
+           !cert_source_stale(replica->source);
+}
+
+static void assert_trusted(const struct replica *replica, const struct config_double *config,
+                           const char *base64)
+{
+    struct buf pem cleanup_buf = BUF_INIT((size_t)1 << 20);
+    assert_true(base64_decode(&pem, str_of(base64)));
+    if (!cert_bundle_trusted_by(&replica->served, buf_str(&pem)))
+        fail_msg("at %lld s, %s does not trust replica %td",
+                 (long long)(loop_now(replica->fixture->loop) / NSEC_PER_SEC), config->entry->path,
+                 replica - replica->fixture->replicas);
+}
+
+/* All versions that some API server may go by now. */
+static void check_config(const struct replica *replica, const struct config_double *config)
+{
+    int64_t from_ns = loop_now(replica->fixture->loop) - LAG;
+    if (from_ns < replica->ready_ns)
+        from_ns = replica->ready_ns;
+    for (size_t i = 0; i < config->history.n; i++) {
+        const struct bundle_version *version = &config->history.items[i];
+        const bool over =
+            i + 1 < config->history.n && config->history.items[i + 1].from_ns <= from_ns;
+        if (!over && version->base64 && *version->base64)
+            assert_trusted(replica, config, version->base64);
+    }
+}
+
+static void check_replica(const struct replica *replica)
+{
+    for (size_t k = 0; is_ready(replica) && k < replica->fixture->cluster.n; k++)
+        check_config(replica, &replica->fixture->cluster.configs[k]);
+}
+
+static void check_all(void *arg)
+{
+    struct fixture *f = arg;
+    for (size_t i = 0; i < REPLICAS; i++)
+        check_replica(&f->replicas[i]);
+}
+
+/* Those that have become ready just now. */
+static void note_ready(struct fixture *f)
+{
+    for (size_t i = 0; i < REPLICAS; i++) {
+        struct replica *replica = &f->replicas[i];
+        if (!replica->link || !replica->serving || replica->ready_ns ||
+            !registrations_right(replica->registrations))
+            continue;
+        replica->ready_ns = loop_now(f->loop);
+        check_replica(replica);
+    }
+}
+
+/* ---- replicas ------------------------------------------------------------------------------ */
+
+static void on_changed(const struct cert_bundle *bundle, void *arg)
+{
+    struct replica *replica = arg;
+    cert_bundle_copy(&replica->served, bundle);
+    replica->serving = true;
+    replica->changes++;
+    check_all(replica->fixture);
+}
+
+static void on_authorities(void *arg)
+{
+    const struct replica *replica = arg;
+    if (replica->registrations)
+        registrations_authorities_changed(replica->registrations);
+}
+
+static bool is_trusted(const struct cert_set *authorities, void *arg)
+{
+    const struct replica *replica = arg;
+    return replica->registrations && registrations_trust(replica->registrations, authorities);
+}
+
+static void start(struct fixture *f, size_t i)
+{
+    struct replica *replica = &f->replicas[i];
+    struct cert_source_config config = f->config;
+    struct error err = ERROR_INIT;
+    const struct registration_settings settings = {
+        .failure_policy = "", .overlap_ns = OVERLAP, .enabled = f->enabled};
+    assert_null(replica->link);
+    *replica = (struct replica){.fixture = f, .link = link_new(&f->cluster)};
+    cert_bundle_init(&replica->served);
+    config.transport = &replica->link->base;
+    config.arg = replica;
+    replica->source = cert_source_new(&config, &err);
+    if (!replica->source)
+        fail_msg("%s", err.text);
+    replica->registrations =
+        registrations_new(f->loop, &replica->link->base, replica->source, &settings);
+}
+
+static void end(struct replica *replica)
+{
+    if (!replica->link)
+        return;
+    registrations_free(replica->registrations);
+    cert_source_free(replica->source);
+    kube_transport_free(&replica->link->base);
+    cert_bundle_clear(&replica->served);
+    replica->link = NULL;
+}
+
+/* Those that died come back after a second. */
+static void run(struct fixture *f, int64_t span_ns)
+{
+    const int64_t until = loop_now(f->loop) + span_ns;
+    int64_t back_ns[REPLICAS] = {0};
+    while (loop_now(f->loop) < until) {
+        int64_t step_ns = until - loop_now(f->loop);
+        (void)loop_turn(f->loop, step_ns < NSEC_PER_SEC ? step_ns : NSEC_PER_SEC);
+        for (size_t i = 0; i < REPLICAS; i++) {
+            if (f->replicas[i].link && f->replicas[i].link->dead) {
+                end(&f->replicas[i]);
+                back_ns[i] = loop_now(f->loop) + NSEC_PER_SEC;
+            } else if (back_ns[i] && loop_now(f->loop) >= back_ns[i]) {
+                back_ns[i] = 0;
+                start(f, i);
+            }
+        }
+        note_ready(f);
+    }
+}
+
+/* ---- the cluster --------------------------------------------------------------------------- */
+
+static struct config_double *config_of(struct fixture *f, const char *path)
+{
+    for (size_t i = 0; i < f->cluster.n; i++) {
+        if (strcmp(f->cluster.configs[i].entry->path, path) == 0)
+            return &f->cluster.configs[i];
+    }
+    fail_msg("no path %s", path);
+    return NULL;
+}
+
+static void install(struct fixture *f, const char *path, const char *bundle)
+{
+    set_bundle(&f->cluster, config_of(f, path), xstrdup(bundle));
+}
+
+static void annotate(struct fixture *f, const char *value)
+{
+    free(f->cluster.renew);
+    f->cluster.renew = xstrdup(value);
+    f->cluster.secret_version = ++f->cluster.version;
+}
+
+static void set_field(struct fixture *f, size_t i, const struct buf *value)
+{
+    struct buf text = BUF_INIT((size_t)1 << 20);
+    assert_true(base64_encode(&text, buf_str(value)));
+    free(f->cluster.fields[i]);
+    f->cluster.fields[i] = text.n ? buf_take(&text) : NULL;
+    buf_clear(&text);
+}
+
+static void store_bundle(struct fixture *f, const struct cert_bundle *bundle)
+{
+    set_field(f, 0, &bundle->cert);
+    set_field(f, 1, &bundle->key);
+    set_field(f, 2, &bundle->ca_cert);
+    set_field(f, 3, &bundle->ca_key);
+    set_field(f, 4, &bundle->next_key);
+    f->cluster.secret_exists = true;
+    f->cluster.secret_version = ++f->cluster.version;
+}
+
+static void make_bundle(struct fixture *f, struct cert_bundle *bundle, int64_t now_ns)
+{
+    struct error err = ERROR_INIT;
+    cert_bundle_init(bundle);
+    assert_int_equal(cert_bundle_make(bundle, &f->config.names, now_ns, &err), 0);
+}
+
+static size_t count_authorities(const char *base64)
+{
+    struct buf pem cleanup_buf = BUF_INIT((size_t)1 << 20);
+    struct cert_set set cleanup_cert_set = {.n = 0};
+    assert_true(base64_decode(&pem, str_of(base64)));
+    assert_true(cert_set_add_pem(&set, buf_str(&pem)));
+    return set.n;
+}
+
+/* All configurations carry exactly what the Secret has. */
+static void assert_agreed(struct fixture *f)
+{
+    for (size_t i = 0; i < f->cluster.n; i++) {
+        const struct config_double *config = &f->cluster.configs[i];
+        if (config->exists && !config->read_only)
+            assert_string_equal(bundle_of(config), f->cluster.fields[2]);
+    }
+    for (size_t i = 0; i < REPLICAS; i++) {
+        struct buf text cleanup_buf = BUF_INIT((size_t)1 << 20);
+        if (!f->replicas[i].link)
+            continue;
+        assert_true(is_ready(&f->replicas[i]));
+        assert_string_equal(cert_source_trouble(f->replicas[i].source), "");
+        assert_true(base64_encode(&text, buf_str(&f->replicas[i].served.cert)));
+        assert_string_equal(text.p, f->cluster.fields[0]);
+    }
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = xnew(struct fixture);
+    f->loop = loop_new_virtual(1, START);
+    cluster_init(&f->cluster, f->loop);
+    f->cluster.changed = check_all;
+    f->cluster.arg = f;
+    f->config = (struct cert_source_config){.loop = f->loop,
+                                            .ns = "ns",
+                                            .secret = "secret",
+                                            .names = {.items = {"svc.ns.svc"}, .n = 1},
+                                            .overlap_ns = OVERLAP,
+                                            .trusted = is_trusted,
+                                            .changed = on_changed,
+                                            .authorities = on_authorities};
+    for (size_t i = 0; i < f->cluster.n; i++)
+        f->enabled[i] = true;
+    install(f, "/jobs/mutate", "");
+    install(f, "/jobs/validate", "");
+    install(f, "/queues/validate", "");
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    for (size_t i = 0; i < REPLICAS; i++)
+        end(&f->replicas[i]);
+    cluster_clear(&f->cluster);
+    loop_free(f->loop);
+    free(f);
+    return 0;
+}
+
+static void start_two(struct fixture *f)
+{
+    start(f, 0);
+    start(f, 1);
+    run(f, SECONDS(60));
+    assert_agreed(f);
+}
+
+/* ---- in order ------------------------------------------------------------------------------ */
+
+static void test_one_authority_for_all(void **state)
+{
+    struct fixture *f = *state;
+    start_two(f);
+    assert_int_equal(f->cluster.secret_writes, 1);
+    assert_int_equal(count_authorities(f->cluster.fields[2]), 1);
+    uint64_t version = f->cluster.version;
+    start(f, 2); /* a restart changes nothing */
+    run(f, SECONDS(600));
+    assert_agreed(f);
+    assert_int_equal(f->cluster.version, version);
+}
+
+static void test_a_leaf_on_request(void **state)
+{
+    struct fixture *f = *state;
+    start_two(f);
+    cleanup_free char *authority = xstrdup(f->cluster.fields[2]);
+    for (unsigned i = 1; i <= 20; i++) {
+        annotate(f, "leaf");
+        run(f, SECONDS(70));
+        assert_null(f->cluster.renew);
+        assert_int_equal(f->cluster.secret_writes, 1 + i);
+        assert_int_equal(f->replicas[0].changes, 1 + i);
+        assert_int_equal(cert_source_rotations(f->replicas[1].source), i);
+    }
+    assert_agreed(f);
+    assert_string_equal(f->cluster.fields[2], authority);
+}
+
+/* What each step leaves, and when it comes. */
+static void test_an_authority_on_request(void **state)
+{
+    struct fixture *f = *state;
+    start_two(f);
+    cleanup_free char *authority = xstrdup(f->cluster.fields[2]);
+    cleanup_free char *leaf = xstrdup(f->cluster.fields[0]);
+    annotate(f, "authority");
+    while (f->cluster.secret_writes == 1)
+        run(f, NSEC_PER_MSEC);
+    assert_null(f->cluster.renew);
+    assert_non_null(f->cluster.fields[4]);
+    assert_int_equal(count_authorities(f->cluster.fields[2]), 2);
+    assert_string_equal(f->cluster.fields[0], leaf);
+    run(f, SECONDS(9)); /* API servers have to learn it */
+    assert_int_equal(f->cluster.secret_writes, 2);
+    assert_string_equal(bundle_of(config_of(f, "/jobs/mutate")), f->cluster.fields[2]);
+    run(f, SECONDS(51));
+    assert_int_equal(f->cluster.secret_writes, 3);
+    assert_null(f->cluster.fields[4]);
+    assert_non_null(f->cluster.since);
+    assert_string_not_equal(f->cluster.fields[0], leaf);
+    assert_agreed(f);
+    run(f, OVERLAP - SECONDS(70));
+    assert_int_equal(count_authorities(f->cluster.fields[2]), 2);
+    run(f, SECONDS(120));
+    assert_int_equal(f->cluster.secret_writes, 4);
+    assert_int_equal(count_authorities(f->cluster.fields[2]), 1);
+    assert_string_not_equal(f->cluster.fields[2], authority);
+    assert_agreed(f);
+    assert_int_equal(f->replicas[0].changes, 2);
+}
+
+static void test_an_old_authority_is_replaced(void **state)
+{
+    struct fixture *f = *state;
+    struct cert_bundle bundle;
+    struct error err = ERROR_INIT;
+    make_bundle(f, &bundle, START - 2500 * DAY);
+    assert_int_equal(cert_bundle_renew(&bundle, &f->config.names, START, &err), 0);
+    store_bundle(f, &bundle);
+    cert_bundle_clear(&bundle);
+    cleanup_free char *authority = xstrdup(f->cluster.fields[2]);
+    start(f, 0);
+    start(f, 1);
+    run(f, OVERLAP + SECONDS(180));
+    assert_agreed(f);
+    assert_int_equal(count_authorities(f->cluster.fields[2]), 1);
+    assert_string_not_equal(f->cluster.fields[2], authority);
+    assert_int_equal(f->cluster.secret_writes, 3);
+}
+
+static void test_several_authorities_in_a_row(void **state)
+{
+    struct fixture *f = *state;
+    start_two(f);
+    for (unsigned i = 0; i < 5; i++) {
+        annotate(f, "authority");
+        run(f, SECONDS(90));
+        annotate(f, "leaf");
+        run(f, SECONDS(40));
+    }
+    assert_int_equal(count_authorities(f->cluster.fields[2]), 6);
+    assert_agreed(f);
+    run(f, OVERLAP + SECONDS(60));
+    assert_int_equal(count_authorities(f->cluster.fields[2]), 1);
+    assert_agreed(f);
+}
+
+/* At most CERT_AUTHORITIES_MAX at once, then the next one waits. */
+static void test_too_many_authorities_in_a_row(void **state)
+{
+    struct fixture *f = *state;
+    start_two(f);
+    for (unsigned i = 0; i < 12; i++) {
+        annotate(f, "authority");
+        run(f, SECONDS(25));
+        assert_in_range(count_authorities(f->cluster.fields[2]), 1, 8);
+    }
+    run(f, 2 * OVERLAP + SECONDS(120));
+    assert_null(f->cluster.renew);
+    assert_int_equal(count_authorities(f->cluster.fields[2]), 1);
+    assert_agreed(f);
+}
+
+/* ---- crashes ------------------------------------------------------------------------------- */
+
+/* Replicas end at any request after the start of a change; each comes back a second later. */
+static void crash(void **state, unsigned request, bool after, bool both)
+{
+    assert_int_equal(setup(state), 0);
+    struct fixture *f = *state;
+    start_two(f);
+    cleanup_free char *authority = xstrdup(f->cluster.fields[2]);
+    annotate(f, "authority");
+    for (size_t i = 0; i < (both ? 2 : 1); i++) {
+        struct link *link = f->replicas[i].link;
+        link->fatal_request = link->requests + request;
+        link->fatal_after = after;
+    }
+    run(f, OVERLAP + SECONDS(100));
+    assert_int_equal(count_authorities(f->cluster.fields[2]), 1);
+    assert_string_not_equal(f->cluster.fields[2], authority);
+    /* What a fresh replica found in a caBundle without knowing it stays for an overlap more. */
+    run(f, OVERLAP + SECONDS(60));
+    assert_agreed(f);
+    assert_int_equal(teardown(state), 0);
+}
+
+static void test_crashes(void **state)
+{
+    for (unsigned request = 1; request <= 15; request++) {
+        for (unsigned kind = 0; kind < 4; kind++)
+            crash(state, request, kind & 1, kind & 2);
+    }
+}
+
+/* ---- partitions ---------------------------------------------------------------------------- */
+
+static void test_a_replica_that_is_cut_off(void **state)
+{
+    struct fixture *f = *state;
+    start_two(f);
+    f->replicas[1].link->cut = true;
+    run(f, SECONDS(1));
+    annotate(f, "authority");
+    run(f, OVERLAP / 4);
+    assert_true(is_ready(&f->replicas[1])); /* its certificate is still trusted: see check_all */
+    run(f, OVERLAP / 2);
+    assert_int_equal(f->replicas[0].changes, 2);
+    run(f, OVERLAP + SECONDS(120));
+    assert_int_equal(count_authorities(f->cluster.fields[2]), 1);
+    assert_true(cert_source_stale(f->replicas[1].source));
+    assert_true(is_ready(&f->replicas[0]));
+    f->replicas[1].link->cut = false;
+    run(f, SECONDS(45));
+    assert_true(is_ready(&f->replicas[1]));
+    assert_agreed(f);
+}
+
+/* ---- registrations ------------------------------------------------------------------------- */
+
+static void test_what_does_not_exist_or_is_not_enabled_is_not_waited_for(void **state)
+{
+    struct fixture *f = *state;
+    struct config_double *off = config_of(f, "/podgroups/validate");
+    f->enabled[off->entry - admission_paths] = false;
+    install(f, "/podgroups/validate", "");
+    off->read_only = true;
+    start(f, 0);
+    run(f, SECONDS(60));
+    annotate(f, "authority");
+    f->cluster.changed = NULL; /* what is read-only and empty trusts nobody */
+    run(f, OVERLAP + SECONDS(180));
+    assert_int_equal(f->cluster.secret_writes, 4);
+    assert_string_equal(bundle_of(off), "");
+}
+
+static void test_what_cannot_be_written_is_waited_for(void **state)
+{
+    struct fixture *f = *state;
+    struct config_double *config = config_of(f, "/jobs/validate");
+    start_two(f);
+    config->read_only = true;
+    annotate(f, "authority");
+    run(f, 2 * OVERLAP);
+    assert_non_null(f->cluster.fields[4]);
+    assert_int_equal(f->cluster.secret_writes, 2);
+    assert_non_null(strstr(cert_source_trouble(f->replicas[0].source), "next authority waits"));
+    annotate(f, "leaf"); /* is made all the same */
+    run(f, SECONDS(60));
+    assert_null(f->cluster.renew);
+    assert_int_equal(f->cluster.secret_writes, 3);
+    config->read_only = false;
+    run(f, OVERLAP + SECONDS(180));
+    assert_int_equal(count_authorities(f->cluster.fields[2]), 1);
+    assert_agreed(f);
+}
+
+static void test_registrations_that_are_made_anew_in_between(void **state)
+{
+    struct fixture *f = *state;
+    start_two(f);
+    annotate(f, "authority");
+    for (unsigned i = 0; i < 20; i++) {
+        run(f, SECONDS(7));
+        set_bundle(&f->cluster, config_of(f, "/jobs/validate"), NULL);
+        run(f, SECONDS(1));
+        install(f, "/jobs/validate", "");
+        run(f, SECONDS(1));
+        assert_string_equal(bundle_of(config_of(f, "/jobs/validate")), f->cluster.fields[2]);
+    }
+    run(f, OVERLAP + SECONDS(180));
+    assert_int_equal(count_authorities(f->cluster.fields[2]), 1);
+    assert_agreed(f);
+}
+
+/* For a moment nobody is trusted; two seconds later all is well again. */
+static void install_wrong(struct fixture *f, const char *path, const char *bundle)
+{
+    f->cluster.changed = NULL;
+    install(f, path, bundle);
+    run(f, SECONDS(2));
+    f->cluster.changed = check_all;
+    for (size_t i = 0; i < REPLICAS; i++)
+        f->replicas[i].ready_ns = f->replicas[i].link ? loop_now(f->loop) : 0;
+    check_all(f);
+}
+
+static void test_a_foreign_authority_stays_for_a_while(void **state)
+{
+    struct fixture *f = *state;
+    struct cert_bundle foreign;
+    struct buf text cleanup_buf = BUF_INIT((size_t)1 << 20);
+    start_two(f);
+    make_bundle(f, &foreign, START);
+    assert_true(base64_encode(&text, buf_str(&foreign.ca_cert)));
+    cert_bundle_clear(&foreign);
+    install_wrong(f, "/jobs/validate", text.p);
+    assert_int_equal(count_authorities(bundle_of(config_of(f, "/jobs/validate"))), 2);
+    run(f, OVERLAP - SECONDS(10));
+    assert_int_equal(count_authorities(bundle_of(config_of(f, "/jobs/validate"))), 2);
+    run(f, SECONDS(20));
+    assert_agreed(f);
+    install_wrong(f, "/jobs/validate", "bm9uZQ=="); /* no certificates at all */
+    assert_agreed(f);
+}
+
+/* ---- hands --------------------------------------------------------------------------------- */
+
+static void test_a_secret_that_a_user_replaces(void **state)
+{
+    struct fixture *f = *state;
+    struct cert_bundle own;
+    start_two(f);
+    make_bundle(f, &own, START);
+    buf_reset(&own.ca_key); /* users keep it */
+    store_bundle(f, &own);
+    run(f, SECONDS(15));
+    start(f, 2); /* knows nothing of the one before, and must not take it away from the others */
+    run(f, SECONDS(45));
+    unsigned writes = f->cluster.secret_writes;
+    for (size_t i = 0; i < REPLICAS; i++)
+        assert_true(cert_bundle_same_pair(&f->replicas[i].served, &own));
+    assert_int_equal(count_authorities(bundle_of(config_of(f, "/jobs/mutate"))), 2);
+    run(f, OVERLAP + SECONDS(120));
+    assert_agreed(f);
+    assert_int_equal(f->cluster.secret_writes, writes);
+    annotate(f, "authority");
+    run(f, SECONDS(60));
+    assert_non_null(strstr(cert_source_trouble(f->replicas[0].source), "holds no key (ca.key)"));
+    assert_int_equal(f->cluster.secret_writes, writes);
+    cert_bundle_clear(&own);
+}
+
+static void test_a_secret_that_a_user_breaks(void **state)
+{
+    struct fixture *f = *state;
+    struct cert_bundle own, other;
+    start_two(f);
+    cleanup_free char *before = xstrdup(f->cluster.fields[0]);
+    make_bundle(f, &own, START);
+    make_bundle(f, &other, START);
+    buf_reset(&own.ca_key);
+    buf_reset(&own.key);
+    buf_add_str(&own.key, buf_str(&other.key));
+    store_bundle(f, &own);
+    run(f, SECONDS(60));
+    assert_string_equal(f->cluster.fields[0], before);
+    assert_agreed(f);
+    cert_bundle_clear(&own);
+    cert_bundle_clear(&other);
+}
+
+/* Nobody has what was there: all is made anew, and the authority of the rest stays for a while. */
+static void test_a_broken_secret_and_fresh_replicas(void **state)
+{
+    struct fixture *f = *state;
+    struct cert_bundle broken;
+    make_bundle(f, &broken, START);
+    buf_reset(&broken.key);
+    buf_reset(&broken.ca_key);
+    store_bundle(f, &broken);
+    start(f, 0);
+    start(f, 1);
+    run(f, SECONDS(60));
+    assert_agreed(f);
+    assert_int_equal(count_authorities(f->cluster.fields[2]), 2);
+    run(f, OVERLAP + SECONDS(60));
+    assert_agreed(f);
+    assert_int_equal(count_authorities(f->cluster.fields[2]), 1);
+    cert_bundle_clear(&broken);
+}
+
+static void test_an_unknown_request(void **state)
+{
+    struct fixture *f = *state;
+    start_two(f);
+    annotate(f, "everything");
+    run(f, SECONDS(60));
+    assert_non_null(strstr(cert_source_trouble(f->replicas[0].source),
+                           "\"everything\" is neither leaf nor authority"));
+    assert_int_equal(f->cluster.secret_writes, 1);
+    annotate(f, "leaf");
+    run(f, SECONDS(60));
+    assert_agreed(f);
+}
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+struct files {
+    char folder[32], cert[64], key[64], ca[64];
+};
+
+static void write_text(const char *path, const struct buf *text)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text->p, text->n), text->n);
+    assert_int_equal(close(fd), 0);
+}
+
+static void write_files(const struct files *files, const struct cert_bundle *bundle)
+{
+    write_text(files->cert, &bundle->cert);
+    write_text(files->key, &bundle->key);
+    write_text(files->ca, &bundle->ca_cert);
+}
+
+static void open_files(struct files *files)
+{
+    (void)snprintf(files->folder, sizeof(files->folder), "/tmp/pumice-rotation-XXXXXX");
+    assert_non_null(mkdtemp(files->folder));
+    (void)snprintf(files->cert, sizeof(files->cert), "%s/tls.crt", files->folder);
+    (void)snprintf(files->key, sizeof(files->key), "%s/tls.key", files->folder);
+    (void)snprintf(files->ca, sizeof(files->ca), "%s/ca.crt", files->folder);
+}
+
+static void close_files(const struct files *files)
+{
+    assert_int_equal(unlink(files->cert) | unlink(files->key) | unlink(files->ca), 0);
+    assert_int_equal(rmdir(files->folder), 0);
+}
+
+static void start_from(struct fixture *f, size_t i, const struct files *files)
+{
+    f->config.cert_file = files->cert;
+    f->config.key_file = files->key;
+    f->config.ca_file = files->ca;
+    start(f, i);
+}
+
+/* A new authority comes to the two replicas a minute apart, as kubelets are. */
+static void test_files_that_change_at_different_times(void **state)
+{
+    struct fixture *f = *state;
+    struct files files[2];
+    struct cert_bundle first, second;
+    make_bundle(f, &first, START);
+    make_bundle(f, &second, START);
+    for (size_t i = 0; i < 2; i++) {
+        open_files(&files[i]);
+        write_files(&files[i], &first);
+        start_from(f, i, &files[i]);
+    }
+    run(f, SECONDS(30));
+    write_files(&files[0], &second);
+    run(f, SECONDS(30));
+    assert_true(cert_bundle_same_pair(&f->replicas[0].served, &second));
+    assert_true(cert_bundle_same_pair(&f->replicas[1].served, &first));
+    run(f, SECONDS(30));
+    write_files(&files[1], &second);
+    run(f, SECONDS(30));
+    assert_true(cert_bundle_same_pair(&f->replicas[1].served, &second));
+    assert_int_equal(count_authorities(bundle_of(config_of(f, "/jobs/mutate"))), 2);
+    run(f, 3 * OVERLAP);
+    assert_int_equal(count_authorities(bundle_of(config_of(f, "/jobs/mutate"))), 1);
+    assert_true(is_ready(&f->replicas[0]) && is_ready(&f->replicas[1]));
+    end(&f->replicas[0]);
+    end(&f->replicas[1]);
+    close_files(&files[0]);
+    close_files(&files[1]);
+    cert_bundle_clear(&first);
+    cert_bundle_clear(&second);
+}
+
+/* A certificate whose authority cannot be made known is not served while the old one lives. */
+static void test_files_whose_authority_cannot_be_told(void **state)
+{
+    struct fixture *f = *state;
+    struct files files;
+    struct cert_bundle first, second;
+    make_bundle(f, &first, START);
+    make_bundle(f, &second, START);
+    open_files(&files);
+    write_files(&files, &first);
+    start_from(f, 0, &files);
+    run(f, SECONDS(30));
+    config_of(f, "/jobs/mutate")->read_only = true;
+    write_files(&files, &second);
+    run(f, SECONDS(120));
+    assert_true(cert_bundle_same_pair(&f->replicas[0].served, &first));
+    assert_non_null(strstr(cert_source_trouble(f->replicas[0].source), "another authority waits"));
+    config_of(f, "/jobs/mutate")->read_only = false;
+    run(f, SECONDS(60));
+    assert_true(cert_bundle_same_pair(&f->replicas[0].served, &second));
+    assert_string_equal(cert_source_trouble(f->replicas[0].source), "");
+    end(&f->replicas[0]);
+    close_files(&files);
+    cert_bundle_clear(&first);
+    cert_bundle_clear(&second);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_one_authority_for_all),
+        TEST(test_a_leaf_on_request),
+        TEST(test_an_authority_on_request),
+        TEST(test_an_old_authority_is_replaced),
+        TEST(test_several_authorities_in_a_row),
+        TEST(test_too_many_authorities_in_a_row),
+        cmocka_unit_test(test_crashes),
+        TEST(test_a_replica_that_is_cut_off),
+        TEST(test_what_does_not_exist_or_is_not_enabled_is_not_waited_for),
+        TEST(test_what_cannot_be_written_is_waited_for),
+        TEST(test_registrations_that_are_made_anew_in_between),
+        TEST(test_a_foreign_authority_stays_for_a_while),
+        TEST(test_a_secret_that_a_user_replaces),
+        TEST(test_a_secret_that_a_user_breaks),
+        TEST(test_a_broken_secret_and_fresh_replicas),
+        TEST(test_an_unknown_request),
+        TEST(test_files_that_change_at_different_times),
+        TEST(test_files_whose_authority_cannot_be_told),
+    };
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    log_set_fd(getenv("PUMICE_TEST_LOG") ? STDERR_FILENO : null);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
