@@ -409,7 +409,7 @@ void registrations_count(const struct registrations *all, unsigned *ret_missing,
     *ret_missing = *ret_right = 0;
     for (size_t i = 0; i < all->n; i++) {
         const struct webhook_config *config = object_of(&all->items[i]);
-        *ret_missing += !config;
+        *ret_missing += !config && all->items[i].enabled;
         *ret_right += config && all->wanted.n && all->items[i].right;
     }
 }

@@ -39,7 +39,7 @@ bool registrations_right(const struct registrations *registrations);
  */
 bool registrations_trust(const struct registrations *registrations,
                          const struct cert_set *authorities);
-/* Configurations that are not there, and those that are and right, for metrics. */
+/* Configurations of enabled paths that are not there, and those that are and right, for metrics. */
 void registrations_count(const struct registrations *registrations, unsigned *ret_missing,
                          unsigned *ret_right);
 
