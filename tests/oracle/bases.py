@@ -99,7 +99,12 @@ FILES = [
                                  "path": "token"}},
         {"clusterTrustBundle": {"name": "bundle", "path": "bundle.pem", "optional": True}},
         {"clusterTrustBundle": {"signerName": "example.com/signer", "path": "signer.pem",
-                                "labelSelector": {"matchLabels": {"a": "b"}}}}]}},
+                                "labelSelector": {"matchLabels": {"a": "b"}}}},
+        {"podCertificate": {"signerName": "example.com/signer", "keyType": "ED25519",
+                            "maxExpirationSeconds": 3600, "credentialBundlePath": "pod/all.pem",
+                            "userAnnotations": {"example.com/a": "b"}}},
+        {"podCertificate": {"signerName": "example.com/signer", "keyType": "RSA3072",
+                            "keyPath": "pod/key.pem", "certificateChainPath": "pod/c.pem"}}]}},
     {"name": "claim", "persistentVolumeClaim": {"claimName": "data", "readOnly": True}},
     {"name": "ephemeral", "ephemeral": {"volumeClaimTemplate": {
         "metadata": {"labels": {"a": "b"}, "annotations": {"c": "d"}},
@@ -204,11 +209,7 @@ def probes():
                 readinessProbe={"tcpSocket": {"port": 1}},
                 lifecycle={"preStop": {"exec": {"command": ["sync"]}},
                            "postStart": {"tcpSocket": {"port": 80}}},
-                restartPolicy="OnFailure",
-                restartPolicyRules=[{"action": "Restart", "exitCodes": {
-                    "operator": "In", "values": [42, 0, 255]}}]),
-            container("third", restartPolicy="Never", restartPolicyRules=[
-                {"action": "Restart", "exitCodes": {"operator": "NotIn", "values": [1]}}])])
+                env=[{"name": "HOME", "value": "/"}])])
 
 
 def init_containers():
@@ -222,8 +223,7 @@ def init_containers():
                       startupProbe={"httpGet": {"port": "http"}},
                       livenessProbe={"exec": {"command": ["true"]}},
                       readinessProbe={"tcpSocket": {"port": 80}},
-                      lifecycle={"preStop": {"exec": {"command": ["true"]}}},
-                      resizePolicy=[{"resourceName": "cpu", "restartPolicy": "NotRequired"}])],
+                      lifecycle={"preStop": {"exec": {"command": ["true"]}}})],
         containers=[container("main", ports=[{"name": "http", "containerPort": 80,
                                               "hostPort": 8080}])])
 
@@ -286,7 +286,7 @@ def security():
         securityContext={
             "runAsUser": 1000, "runAsGroup": 1000, "runAsNonRoot": True, "fsGroup": 2000,
             "fsGroupChangePolicy": "OnRootMismatch", "supplementalGroups": [1, 2],
-            "supplementalGroupsPolicy": "Strict", "seLinuxChangePolicy": "Recursive",
+            "supplementalGroupsPolicy": "Strict", "seLinuxChangePolicy": "MountOption",
             "seLinuxOptions": {"level": "s0:c1,c2", "role": "r", "type": "t", "user": "u"},
             "seccompProfile": {"type": "Localhost", "localhostProfile": "profiles/a.json"},
             "appArmorProfile": {"type": "Localhost", "localhostProfile": "k8s-a"},
@@ -330,7 +330,7 @@ def naming():
     return template(
         dnsPolicy="None", hostname="host-1", subdomain="sub", setHostnameAsFQDN=True,
         dnsConfig={"nameservers": ["1.1.1.1", "2606:4700::1111"],
-                   "searches": ["example.com", "svc.cluster.local.", "a_b.example.com", "."],
+                   "searches": ["example.com", "svc.cluster.local."],
                    "options": [{"name": "ndots", "value": "5"}, {"name": "edns0"}]},
         hostAliases=[{"ip": "10.0.0.1", "hostnames": ["a.example.com", "b"]}, {"ip": "::1"}],
         readinessGates=[{"conditionType": "example.com/ready"}],
@@ -361,6 +361,7 @@ def pod_resources():
 
 def claims():
     return template(
+        schedulingGroup={"podGroupName": "gang"},
         resourceClaims=[{"name": "gpu", "resourceClaimName": "shared-gpu"},
                         {"name": "nic", "resourceClaimTemplateName": "nic-template"}],
         volumes=[{"name": "huge", "emptyDir": {"medium": "HugePages-2Mi"}},
@@ -373,6 +374,24 @@ def claims():
                        "limits": {"hugepages-2Mi": "2Mi", "memory": "1.5Gi"}})])
 
 
+def newer():
+    """What Kubernetes has taken since some version, and PodTemplates of the API we follow do not."""
+    return template(
+        dnsConfig={"searches": ["a_b.example.com", "."]},
+        initContainers=[container("sidecar", restartPolicy="Always", resizePolicy=[
+            {"resourceName": "cpu", "restartPolicy": "NotRequired"}]),
+            container("init", restartPolicy="OnFailure")],
+        containers=[
+            container("second", env=[{"name": "a b", "value": "c"}], restartPolicy="OnFailure",
+                      lifecycle={"preStop": {"sleep": {"seconds": 0}}},
+                      restartPolicyRules=[{"action": "Restart", "exitCodes": {
+                          "operator": "In", "values": [42, 0, 255]}}]),
+            container("third", restartPolicy="Never", restartPolicyRules=[
+                {"action": "Restart", "exitCodes": {"operator": "NotIn", "values": [1]}}])])
+
+
+# The API server takes all of them, we take all but NEWER.
+NEWER = "newer"
 BASES = {make.__name__: make for make in (
     minimal, metadata, disks, files, devices, environment, probes, init_containers, affinity,
-    security, windows, host, shared, naming, placed, pod_resources, claims)}
+    security, windows, host, shared, naming, placed, pod_resources, claims, newer)}

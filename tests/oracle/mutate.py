@@ -79,6 +79,12 @@ NUMBERS = {"int32": [0, 1, -1, 2, 100, 101, 255, 256, 511, 512, 65535, 65536, 21
                      -2147483648],
            "int64": [0, 1, -1, 2, 100, 599, 600, 3599, 3600, 4294967295, 4294967296, 2147483647,
                      2147483648, 9223372036854775807, -9223372036854775808]}
+# How many of the random templates get two mutations; half of these in one object.
+TWO_SHARE = 0.5
+# The API server cannot decode these, so there is little to compare.
+WRONG_SHARE = 0.05
+WRONG_TYPE = {"int32": 2147483648, "int64": "1", "text": 1, "bool": "true", "object": "x", "list": {},
+              "map": "x", "quantity": "x", "intstr": 2147483648}
 QUANTITIES = ["0", "1", "2", "-1", "1m", "1500m", "0.5", "1.5", "1Gi", "2Mi", "3Mi", "4Mi", "1e3",
               "100k", "1E", "9223372036854775807", "1n", "0.1m", 1, 3]
 INT_OR_TEXT = [0, 1, -1, 65535, 65536, "http", "main", "", "80", "x" * 15, "x" * 16, "A", "1a",
@@ -195,7 +201,7 @@ class Mutation:
     @property
     def key(self):
         """What makes two mutations the same but for where in the bases they are."""
-        return self.site.owner, json.dumps(self.value)
+        return self.site.owner, self.site.present, json.dumps(self.value)
 
     def apply(self, tree):
         """Changes the tree; False if the place is gone."""
@@ -245,6 +251,10 @@ class Generator:
             for mutation in mutations:
                 pools.setdefault(mutation.site.owner, []).append(mutation)
             self.by_field[name] = list(pools.values())
+        self.near = {}
+        for name, mutations in self.mutations.items():
+            for mutation in mutations:
+                self.near.setdefault((name, mutation.site.path[:-1]), []).append(mutation)
 
     def _sites(self, base):
         return sites(self.schema, self.bases[base], Kind("object", ROOT_TYPE))
@@ -299,6 +309,8 @@ class Generator:
     def _more_values(self, site):
         """Values that are tried now and then."""
         what = site.kind.what
+        if self.random.random() < WRONG_SHARE:
+            yield WRONG_TYPE.get(what, [1])
         yield from self.samples.get(site.owner, [])[3:]
         if what == "text":
             yield from TEXTS
@@ -316,6 +328,10 @@ class Generator:
             yield [None]
             if site.kind.of.what == "text":
                 yield from ([text] for text in TEXTS)
+                yield from ([f"10.0.0.{n}" for n in range(count)] for count in (3, 4))
+                yield from ([f"a{n}.example.com" for n in range(count)] for count in (32, 33))
+                yield from (["a" * size, *[f"{n:02}" + "b" * 61 for n in range(31)]]
+                            for size in (32, 33))
         elif what == "map":
             yield from self._maps(site)
 
@@ -344,7 +360,10 @@ class Generator:
         names = sorted(self.bases)
         while made < count:
             base = self.random.choice(names)
-            chosen = [self._any(base) for _ in range(self.random.choice((1, 1, 2)))]
+            chosen = [self._any(base)]
+            if self.random.random() < TWO_SHARE:
+                chosen.append(self._any(base) if self.random.random() < 0.5
+                              else self.random.choice(self.near[base, chosen[0].site.path[:-1]]))
             tree = copy.deepcopy(self.bases[base])
             if not all([mutation.apply(tree) for mutation in chosen]):
                 continue

@@ -2,7 +2,7 @@
  * admission_probe: our parsers and rules on stdin and stdout, for the oracles of tests/oracle that
  * put the same questions to other programs.
  *
- *     admission_probe template|quantity|cron|zone
+ *     admission_probe template|quantity|cron|zone|regex
  *
  * Reads one question a line and prints one JSON answer a line:
  *
@@ -11,12 +11,15 @@
  *     cron       a JSON string: {"ok": BOOL, "fields": [minute, hour, day, month, weekday],
  *                "star": [day, weekday], "every": SECONDS}; fields are sets of bits in decimal
  *     zone       a JSON string: {"ok": BOOL}
+ *     regex      a JSON array, a pattern and texts: {"ok": BOOL, "matches": [BOOL...]}, one for
+ * each text; "limit": true when our limits refuse it
  *
  * `dropped` counts errors that did not fit our message. Exits with 0 at the end of the input, 1 on
  * a line that is no JSON, 2 on wrong usage.
  */
 #include "base/cron.h"
 #include "base/quantity.h"
+#include "base/regex.h"
 #include "base/zone.h"
 #include "webhook/pod/template.h"
 #include <inttypes.h>
@@ -101,15 +104,54 @@ static void answer_zone(const cJSON *question, cJSON *answer)
     (void)cJSON_AddBoolToObject(answer, "ok", zone_known(str_of(question->valuestring)));
 }
 
+static void answer_regex(const cJSON *question, cJSON *answer)
+{
+    const cJSON *pattern = question->child, *text;
+    struct regex *regex = NULL;
+    struct error err = {0};
+    const bool ok = regex_new(str_of(pattern->valuestring), &regex, &err) == 0;
+    (void)cJSON_AddBoolToObject(answer, "ok", ok);
+    if (!ok && err.cls == ERROR_LIMIT)
+        (void)cJSON_AddTrueToObject(answer, "limit");
+    cJSON *matches = ok ? cJSON_AddArrayToObject(answer, "matches") : NULL;
+    for (text = pattern->next; ok && text; text = text->next) {
+        const bool found = regex_matches(regex, str_of(text->valuestring));
+        (void)cJSON_AddItemToArray(matches, cJSON_CreateBool(found));
+    }
+    regex_free(regex);
+}
+
+/* Whether it is an array of one string at least, and of nothing else. */
+static bool is_texts(const cJSON *question)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, question)
+    {
+        if (!cJSON_IsString(item))
+            return false;
+    }
+    return cJSON_IsArray(question) && question->child;
+}
+
+static bool is_text(const cJSON *question)
+{
+    return cJSON_IsString(question);
+}
+
+static bool is_any(const cJSON *question)
+{
+    (void)question;
+    return true;
+}
+
 static const struct mode {
     const char *name;
-    bool text; /* questions are strings */
+    bool (*is_question)(const cJSON *);
     answer_fn *answer;
 } modes[] = {
-    {"template", false, answer_template},
-    {"quantity", true, answer_quantity},
-    {"cron", true, answer_cron},
-    {"zone", true, answer_zone},
+    {"template", is_any, answer_template}, {"quantity", is_text, answer_quantity},
+    {"cron", is_text, answer_cron},        {"zone", is_text, answer_zone},
+    {"regex", is_texts, answer_regex},
 };
 
 static const struct mode *find_mode(const char *name)
@@ -125,12 +167,13 @@ static const struct mode *find_mode(const char *name)
 static bool answer_line(const struct mode *mode, const char *line, size_t n)
 {
     cJSON *question cleanup_tree = cJSON_ParseWithLength(line, n);
-    if (!question || (mode->text && !cJSON_IsString(question)))
+    if (!question || !mode->is_question(question))
         return false;
     cJSON *answer cleanup_tree = cJSON_CreateObject();
     mode->answer(question, answer);
     char *text = cJSON_PrintUnformatted(answer);
     (void)puts(text);
+    (void)fflush(stdout); /* the one who asks may wait for it */
     cJSON_free(text);
     return true;
 }
@@ -139,7 +182,7 @@ int main(int argc, char **argv)
 {
     const struct mode *mode = argc == 2 ? find_mode(argv[1]) : NULL;
     if (!mode) {
-        (void)fprintf(stderr, "usage: admission_probe template|quantity|cron|zone\n");
+        (void)fprintf(stderr, "usage: admission_probe template|quantity|cron|zone|regex\n");
         return 2;
     }
     char *line = NULL;

@@ -91,9 +91,11 @@ static void check_match_label_keys(struct rule_walk *walk, const cJSON *constrai
     const struct field list_at = field_member(at, "matchLabelKeys");
     struct map keys = MAP_INIT;
     size_t index = 0;
-    if (cJSON_GetArraySize(list) > 0 && !selector)
+    if (cJSON_GetArraySize(list) > 0 && !selector) {
         field_forbidden(walk->problems, &list_at,
                         "must not be specified when labelSelector is not set");
+        return;
+    }
     selector_keys(&keys, selector);
     cJSON_ArrayForEach(item, list)
     {

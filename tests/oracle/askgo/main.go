@@ -4,11 +4,12 @@
 //	askgo zone ZONEINFO.ZIP
 //	askgo zones ZONEINFO.ZIP
 //
-// It reads one question a line, a JSON string, and prints one JSON answer a line:
+// It reads one question a line and prints one JSON answer a line. A question is a JSON string, but
+// for regex an array: the pattern and texts.
 //
 //	cron      {"ok", "fields": [minute, hour, day, month, weekday], "star": [day, weekday], "every"}
 //	          fields are sets of bits in decimal; every is in seconds
-//	regex     {"ok"}
+//	regex     {"ok", "matches"}: whether the pattern matches each text
 //	quantity  {"ok", "text", "large"}: the canonical text, and whether an int64 cannot hold it
 //	zone      {"ok"}
 //
@@ -36,12 +37,13 @@ import (
 const starBit = 1 << 63
 
 type answer struct {
-	OK     bool     `json:"ok"`
-	Text   string   `json:"text,omitempty"`
-	Fields []string `json:"fields,omitempty"`
-	Star   []bool   `json:"star,omitempty"`
-	Every  int64    `json:"every,omitempty"`
-	Large  bool     `json:"large,omitempty"`
+	OK      bool     `json:"ok"`
+	Text    string   `json:"text,omitempty"`
+	Fields  []string `json:"fields,omitempty"`
+	Star    []bool   `json:"star,omitempty"`
+	Every   int64    `json:"every,omitempty"`
+	Large   bool     `json:"large,omitempty"`
+	Matches []bool   `json:"matches,omitempty"`
 }
 
 // parseCron is the library's parser; it panics at some texts, and Kubernetes takes that as an error.
@@ -72,9 +74,16 @@ func askCron(text string) answer {
 	panic("a schedule of another type")
 }
 
-func askRegex(text string) answer {
-	_, err := regexp.Compile(text)
-	return answer{OK: err == nil}
+func askRegex(question []string) answer {
+	pattern, err := regexp.Compile(question[0])
+	if err != nil {
+		return answer{}
+	}
+	out := answer{OK: true}
+	for _, text := range question[1:] {
+		out.Matches = append(out.Matches, pattern.MatchString(text))
+	}
+	return out
 }
 
 func askQuantity(text string) answer {
@@ -122,12 +131,12 @@ func zoneNames(path string) (map[string]bool, error) {
 }
 
 // answerAll answers the questions of stdin.
-func answerAll(ask func(string) answer) error {
+func answerAll[Question any](ask func(Question) answer) error {
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 1<<20)
 	out := bufio.NewWriter(os.Stdout)
 	for lines.Scan() {
-		var question string
+		var question Question
 		if err := json.Unmarshal(lines.Bytes(), &question); err != nil {
 			return fmt.Errorf("%q is no question: %w", lines.Text(), err)
 		}
