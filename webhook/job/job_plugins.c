@@ -2,26 +2,9 @@
  * The plugins of a job (part of /jobs/validate): which there are, the tasks that they look for,
  * and what they imply.
  */
+#include "api/jobplugin.h"
 #include "webhook/job/job_rules.h"
 #include "webhook/job/plugin_args.h"
-
-static const char *const known_plugins[] = {"ssh", "env",     "svc",      "tensorflow",
-                                            "mpi", "pytorch", "hcclrank", "ray"};
-
-static const struct plugin_flag mpi_flags[] = {
-    {"master", PLUGIN_TEXT}, {"worker", PLUGIN_TEXT}, {"port", PLUGIN_NUMBER}, {NULL, 0}};
-static const struct plugin_flag pytorch_flags[] = {{"master", PLUGIN_TEXT},
-                                                   {"worker", PLUGIN_TEXT},
-                                                   {"port", PLUGIN_NUMBER},
-                                                   {"wait-master-enabled", PLUGIN_BOOL},
-                                                   {"wait-master-timeout", PLUGIN_NUMBER},
-                                                   {"wait-master-image", PLUGIN_TEXT},
-                                                   {NULL, 0}};
-static const struct plugin_flag ray_flags[] = {
-    {"head", PLUGIN_TEXT},          {"worker", PLUGIN_TEXT},
-    {"headContainer", PLUGIN_TEXT}, {"workerContainer", PLUGIN_TEXT},
-    {"port", PLUGIN_NUMBER},        {"dashboardPort", PLUGIN_NUMBER},
-    {"clientPort", PLUGIN_NUMBER},  {NULL, 0}};
 
 const char *job_implies_plugin(const cJSON *spec, const char *name)
 {
@@ -56,22 +39,20 @@ static void check_names(struct admission_case *c, const cJSON *plugins)
     const cJSON *plugin;
     cJSON_ArrayForEach(plugin, plugins)
     {
-        bool known = false;
-        for (size_t i = 0; i < ARRAY_SIZE(known_plugins); i++)
-            known = known || strcmp(plugin->string, known_plugins[i]) == 0;
-        if (!known)
+        if (!job_plugin_spec_find(str_of(plugin->string)))
             problem_invalid(&c->problems, "unable to find job plugin: %.63s", plugin->string);
     }
 }
 
 /* A task that a plugin cannot do without, and that is not there. */
 static struct str missing_task(const cJSON *plugins, const cJSON *tasks, const char *plugin,
-                               const struct plugin_flag *flags, const char *flag)
+                               const char *flag)
 {
     const cJSON *args = cJSON_GetObjectItemCaseSensitive(plugins, plugin);
     if (!args)
         return STR_NULL;
-    const struct str name = plugin_arg(args, flags, flag, flag);
+    const struct job_plugin_spec *known = job_plugin_spec_find(str_of(plugin));
+    const struct str name = plugin_arg(args, known->flags, flag);
     return has_task(tasks, name) ? STR_NULL : name.n ? name : STR("\"\"");
 }
 
@@ -81,17 +62,17 @@ void job_check_plugins(struct admission_case *c, const cJSON *spec)
     if (!plugins)
         return;
     check_names(c, plugins);
-    struct str name = missing_task(plugins, tasks, "mpi", mpi_flags, "master");
+    struct str name = missing_task(plugins, tasks, "mpi", "master");
     if (name.n)
         problem_invalid(&c->problems,
                         "The specified mpi master task was not found: no task is named %.*s "
                         "(spec.plugins.mpi)",
                         STR_ARG(str_cut(name, 63)));
-    name = missing_task(plugins, tasks, "pytorch", pytorch_flags, "master");
+    name = missing_task(plugins, tasks, "pytorch", "master");
     if (name.n)
         case_warn(c, "spec.plugins.pytorch: does nothing, no task is named %.*s",
                   STR_ARG(str_cut(name, 63)));
-    name = missing_task(plugins, tasks, "ray", ray_flags, "head");
+    name = missing_task(plugins, tasks, "ray", "head");
     if (name.n)
         case_warn(c, "spec.plugins.ray: fails when pods are made, no task is named %.*s",
                   STR_ARG(str_cut(name, 63)));

@@ -2,6 +2,7 @@
  * The volumes of a job (part of /jobs/validate): mount paths, claims to make, and mounts that would
  * meet those of a pod template.
  */
+#include "api/jobplugin.h"
 #include "base/map.h"
 #include "webhook/job/job_rules.h"
 #include "webhook/job/plugin_args.h"
@@ -61,17 +62,14 @@ static void add_mount(struct admission_case *c, struct map *paths, struct str pa
 /* Mounts that the controller adds to the containers of every pod; value: what adds it. */
 static void add_plugin_mounts(struct admission_case *c, const cJSON *spec, struct map *paths)
 {
-    static const struct plugin_flag ssh_flags[] = {{"ssh-key-file-path", PLUGIN_TEXT},
-                                                   {"ssh-private-key", PLUGIN_TEXT},
-                                                   {"ssh-public-key", PLUGIN_TEXT},
-                                                   {"ssh-port", PLUGIN_TEXT},
-                                                   {NULL, 0}};
     const cJSON *ssh = tree_array(tree_get(spec, "plugins"), "ssh");
     static char by_svc[] = "the job plugin svc", by_ssh[] = "the job plugin ssh";
     if (job_implies_plugin(spec, "svc"))
         add_mount(c, paths, STR("/etc/volcano"), by_svc);
     if (job_implies_plugin(spec, "ssh"))
-        add_mount(c, paths, plugin_arg(ssh, ssh_flags, "ssh-key-file-path", "/root/.ssh"), by_ssh);
+        add_mount(c, paths,
+                  plugin_arg(ssh, job_plugin_spec_find(STR("ssh"))->flags, "ssh-key-file-path"),
+                  by_ssh);
 }
 
 static void check_mounts(struct admission_case *c, const struct map *paths, const cJSON *container,

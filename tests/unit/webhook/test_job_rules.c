@@ -7,13 +7,15 @@
 #include "webhook/job/plugin_args.h"
 #include "webhook/registry.h"
 
-static const struct plugin_flag flags[] = {
-    {"name", PLUGIN_TEXT}, {"port", PLUGIN_NUMBER}, {"fast", PLUGIN_BOOL}, {NULL, 0}};
+static const struct goflag flags[] = {{"name", GOFLAG_TEXT, "preset"},
+                                      {"port", GOFLAG_NUMBER, "preset"},
+                                      {"fast", GOFLAG_BOOL, "preset"},
+                                      {NULL, GOFLAG_TEXT, NULL}};
 
 static void assert_arg(const char *json, const char *name, const char *want)
 {
     cJSON *args = cJSON_Parse(json);
-    assert_str(plugin_arg(args, flags, name, "preset"), want);
+    assert_str(plugin_arg(args, flags, name), want);
     cJSON_Delete(args);
 }
 
@@ -57,7 +59,7 @@ static bool is_port(const char *text)
     struct buf json = BUF_INIT(1024);
     buf_printf(&json, "[\"--port=%s\",\"--name=a\"]", text);
     cJSON *args = cJSON_Parse(json.p);
-    bool good = str_is(plugin_arg(args, flags, "name", "preset"), "a");
+    bool good = str_is(plugin_arg(args, flags, "name"), "a");
     cJSON_Delete(args);
     buf_clear(&json);
     return good;
