@@ -51,6 +51,7 @@ def product(plane):
     made.apply_manifests()
     made.register_webhooks()
     made.webhook.flags["cert-check-interval"] = "3s"
+    made.webhook.flags["max-connections"] = "512"  # which clients can exceed
     made.webhook.start()
     made.wait_admission()
     plane.create("/apis/scheduling.volcano.sh/v1beta1/queues", queue("default"))

@@ -7,14 +7,19 @@
  */
 #include "webhook/http/http_conn.h"
 #include "base/ensure.h"
+#include "base/log.h"
 #include "base/timefmt.h"
 #include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #define TICK_NS (250 * NSEC_PER_MSEC)
 #define IDLE_TICK_NS NSEC_PER_SEC
+#define SPARE_DESCRIPTORS 128 /* for all but connections */
+#define HELLO_MIN 64          /* no ClientHello is shorter, bytes */
+#define SILENT_LOOKS 32       /* handshakes that are looked at for one that has said nothing */
 #define HOARD_NS NSEC_PER_SEC /* a body that takes longer may be given up for others */
 
 int64_t conn_now(void)
@@ -143,10 +148,29 @@ static void *run_janitor(void *arg)
     return NULL;
 }
 
+/* Past the limit of descriptors nothing could be accepted, and so nobody be cut for others. */
+static unsigned fit_to_descriptors(unsigned connections)
+{
+    struct rlimit limit;
+    const rlim_t wanted = (rlim_t)connections + SPARE_DESCRIPTORS;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
+        return connections;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur >= wanted)
+        return connections;
+    const rlim_t left = limit.rlim_cur > SPARE_DESCRIPTORS ? limit.rlim_cur - SPARE_DESCRIPTORS : 1;
+    log_warn("the limit of open files allows for fewer connections than --max-connections "
+             "connections=%llu",
+             (unsigned long long)left);
+    return (unsigned)left;
+}
+
 void conn_table_init(struct conn_table *table, const struct conn_limits *limits,
                      void (*resume)(void *connection))
 {
     *table = (struct conn_table){.limits = *limits, .resume = resume};
+    table->limits.connections = fit_to_descriptors(limits->connections);
     list_init(&table->all);
     ENSURE(pthread_mutex_init(&table->lock, NULL) == 0);
     pthread_condattr_t attributes;
@@ -186,6 +210,23 @@ static int worth(const struct conn *conn)
     return conn->phase == CONN_WAITING && conn->served && !conn->request_ns ? 1 : 0;
 }
 
+/* Of handshakes rather one whose client has not even sent a ClientHello. */
+static struct conn *oldest_silent(const struct conn_table *table, struct conn *oldest)
+{
+    unsigned looks = 0;
+    list_each(link, &table->all)
+    {
+        struct conn *conn = conn_of(link);
+        if (conn->cut || conn->phase != CONN_HANDSHAKE)
+            continue;
+        if (bytes_received(conn->fd) < HELLO_MIN)
+            return conn;
+        if (++looks == SILENT_LOOKS)
+            break;
+    }
+    return oldest;
+}
+
 /*
  * The oldest connection without a complete request, of the phase that has most of them: whatever a
  * flood of others stops at, an honest client that gets past it is safe from them.
@@ -205,7 +246,8 @@ static struct conn *oldest_incomplete(const struct conn_table *table)
         if (counts[conn->phase] > counts[most])
             most = conn->phase;
     }
-    return oldest[most];
+    return oldest[most] && most == CONN_HANDSHAKE ? oldest_silent(table, oldest[most])
+                                                  : oldest[most];
 }
 
 static struct conn *longest_idle(const struct conn_table *table)
