@@ -7,6 +7,7 @@
 #include "base/intern.h"
 #include "base/alloc.h"
 #include "base/ensure.h"
+#include "base/keyed_hash.h"
 
 #define BUCKETS_FIRST 64
 
@@ -47,7 +48,7 @@ static struct entry *entry_of(const char *text)
 
 const char *intern_get(struct str s)
 {
-    uint64_t hash = str_hash(s);
+    uint64_t hash = keyed_hash(s);
     if (table.size)
         for (struct entry *entry = table.buckets[hash & (table.size - 1)]; entry;
              entry = entry->next)

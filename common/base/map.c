@@ -3,18 +3,19 @@
  *
  * Deleting leaves a hole among the slots and shifts the index back, so there are no tombstones.
  * Holes are closed when the slots are full, that is on insertion only: iteration may delete. The
- * index is kept at most half full. Keys are owned, values are the holder's. Not thread-safe.
+ * index is kept at most half full. Hashes are keyed, for others choose many of the keys. Keys are
+ * owned, values are the holder's. Not thread-safe.
  */
 #include "base/map.h"
 #include "base/alloc.h"
 #include "base/ensure.h"
+#include "base/keyed_hash.h"
 
 #define MAP_FIRST 8 /* slots of the first allocation */
 
 static uint32_t hash_key(struct str key)
 {
-    uint64_t hash = str_hash(key);
-    return (uint32_t)(hash ^ (hash >> 32));
+    return (uint32_t)keyed_hash(key);
 }
 
 /* The place in the index of `key`, or of the empty entry where it would go. */

@@ -3,6 +3,7 @@
 #include "base/rng.h"
 #include "testing.h"
 #include <stdio.h>
+#include <time.h>
 
 static struct str number_key(char text[16], unsigned i)
 {
@@ -200,6 +201,43 @@ static void test_random_run_against_model(void **state)
     map_clear(&map);
 }
 
+/* Keys that all have the same low bits under str_hash, which anybody can compute. */
+#define FLOOD_KEYS 4096
+#define FLOOD_MASK 0x1fffU /* of the index that so many keys get */
+
+static bool collides(struct str key)
+{
+    const uint64_t hash = str_hash(key);
+    return (((uint32_t)(hash ^ (hash >> 32))) & FLOOD_MASK) == 0;
+}
+
+/* Processor time for setting so many keys; with `flood` only such as collide. */
+static clock_t time_to_fill(bool flood)
+{
+    static char keys[FLOOD_KEYS][16];
+    struct map map = MAP_INIT;
+    unsigned n = 0;
+    for (unsigned i = 0; n < FLOOD_KEYS; i++) {
+        if (!flood || collides(number_key(keys[n], i)))
+            (void)number_key(keys[n++], i);
+    }
+    const clock_t before = clock();
+    for (n = 0; n < FLOOD_KEYS; n++)
+        map_set(&map, str_of(keys[n]), NULL);
+    const clock_t spent = clock() - before;
+    assert_int_equal(map_count(&map), FLOOD_KEYS);
+    map_clear(&map);
+    return spent;
+}
+
+/* A table must not become a list because somebody chose its keys. */
+static void test_chosen_keys(void **state)
+{
+    (void)state;
+    const clock_t plain = time_to_fill(false), flood = time_to_fill(true);
+    assert_true(flood < 10 * plain + CLOCKS_PER_SEC / 200);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +249,7 @@ int main(void)
         cmocka_unit_test(test_queue_use_does_not_grow),
         cmocka_unit_test(test_clear_with),
         cmocka_unit_test(test_random_run_against_model),
+        cmocka_unit_test(test_chosen_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
