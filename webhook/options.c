@@ -162,8 +162,9 @@ static int check_times(const struct webhook_options *o, struct error *err)
 /* A replica that hears nothing for half of the overlap is not ready: see cert_source_stale. */
 static int check_certificates(const struct webhook_options *o, struct error *err)
 {
-    const int64_t interval_ns =
-        o->cert_check_interval_ns ? o->cert_check_interval_ns : CERT_SECRET_INTERVAL_NS;
+    const int64_t interval_ns = o->cert_check_interval_ns ? o->cert_check_interval_ns
+                                : *o->tls_cert_file       ? CERT_FILES_INTERVAL_NS
+                                                          : CERT_SECRET_INTERVAL_NS;
     if (!*o->tls_cert_file != !*o->tls_private_key_file)
         return error_set(err, ERROR_INVALID,
                          "flags --tls-cert-file and --tls-private-key-file go together");

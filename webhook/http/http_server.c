@@ -320,8 +320,8 @@ static struct tls_credentials *current_credentials(struct http_server *server)
 
 /* What the server keeps with a connection. */
 struct session {
+    struct tls_session tls; /* first: what tls.c finds at the GnuTLS session's pointer */
     struct http_server *server;
-    struct tls_credentials *credentials; /* owned reference */
     struct conn *conn;
 };
 
@@ -349,11 +349,11 @@ static void open_connection(struct http_server *server, struct MHD_Connection *c
     gnutls_session_t handle = tls ? tls->tls_session : NULL;
     struct session *session = xnew(struct session);
     session->server = server;
-    session->credentials = current_credentials(server);
+    session->tls.credentials = current_credentials(server);
     session->conn = conn_open(&server->table, connection, fd);
     session->conn->user = session;
     *context = session->conn;
-    if (!handle || !tls_credentials_use(session->credentials, handle)) {
+    if (!handle || !tls_credentials_use(session->tls.credentials, handle)) {
         log_warn("connection without a certificate");
         return;
     }
@@ -376,7 +376,7 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
     struct session *session = conn->user;
     if (conn_close(&server->table, conn) == CONN_HANDSHAKE)
         atomic_fetch_add(&server->handshakes_failed, 1);
-    tls_credentials_unref(session->credentials);
+    tls_credentials_unref(session->tls.credentials);
     free(session);
     *context = NULL;
 }

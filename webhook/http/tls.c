@@ -106,13 +106,13 @@ static bool is_let_in(const struct tls_credentials *credentials, gnutls_session_
 static int verify_client(gnutls_session_t session)
 {
     static char purpose[] = GNUTLS_KP_TLS_WWW_CLIENT;
-    const struct tls_credentials *credentials = gnutls_session_get_ptr(session);
+    const struct tls_session *own = gnutls_session_get_ptr(session);
     gnutls_typed_vdata_st use = {.type = GNUTLS_DT_KEY_PURPOSE_OID,
                                  .data = (unsigned char *)purpose};
     unsigned status = 0;
     if (gnutls_certificate_verify_peers(session, &use, 1, &status) < 0 || status != 0)
         return GNUTLS_E_CERTIFICATE_ERROR;
-    return is_let_in(credentials, session) ? 0 : GNUTLS_E_CERTIFICATE_ERROR;
+    return is_let_in(own->credentials, session) ? 0 : GNUTLS_E_CERTIFICATE_ERROR;
 }
 
 int tls_credentials_require(struct tls_credentials *credentials, struct str authorities,
@@ -158,8 +158,6 @@ bool tls_credentials_use(struct tls_credentials *credentials, void *session)
         GNUTLS_E_SUCCESS)
         return false;
     if (credentials->ask_client) {
-        /* libmicrohttpd reads the session's pointer for pre-shared keys alone. */
-        gnutls_session_set_ptr(session, credentials);
         gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUIRE);
         gnutls_session_set_verify_function(session, verify_client);
     }

@@ -30,11 +30,13 @@ int tls_credentials_require(struct tls_credentials *credentials, struct str auth
 struct tls_credentials *tls_credentials_ref(struct tls_credentials *credentials);
 /* NULL is fine. */
 void tls_credentials_unref(struct tls_credentials *credentials);
-/*
- * Makes a GnuTLS session (gnutls_session_t) use them; the reference has to be held until the
- * session ends. False when GnuTLS refuses.
- */
+/* Makes a GnuTLS session (gnutls_session_t) use them. False when GnuTLS refuses. */
 bool tls_credentials_use(struct tls_credentials *credentials, void *session);
+
+/* What the pointer of such a session (gnutls_session_set_ptr) has to point at until its end. */
+struct tls_session {
+    struct tls_credentials *credentials; /* reference held by whoever opened the session */
+};
 
 /* TLS 1.2 and 1.3 with forward secrecy and AEAD ciphers, as a GnuTLS priority string. */
 extern const char tls_priorities[];
