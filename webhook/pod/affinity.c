@@ -271,16 +271,22 @@ static void check_keys_of_both(struct rule_walk *walk, const cJSON *term, const 
     }
 }
 
+void pod_check_match_label_keys(struct rule_walk *walk, const cJSON *term, const struct field *at)
+{
+    struct map keys = MAP_INIT;
+    index_texts(&keys, tree_array(term, "matchLabelKeys"));
+    check_label_keys(walk, term, "matchLabelKeys", at);
+    check_keys_of_selector(walk, term, &keys, at);
+    map_clear(&keys);
+}
+
 static void check_term_keys(struct rule_walk *walk, const cJSON *term, const struct field *at)
 {
-    struct map keys = MAP_INIT, others = MAP_INIT;
-    index_texts(&keys, tree_array(term, "matchLabelKeys"));
+    struct map others = MAP_INIT;
     index_texts(&others, tree_array(term, "mismatchLabelKeys"));
-    check_label_keys(walk, term, "matchLabelKeys", at);
+    pod_check_match_label_keys(walk, term, at);
     check_label_keys(walk, term, "mismatchLabelKeys", at);
-    check_keys_of_selector(walk, term, &keys, at);
     check_keys_of_both(walk, term, &others, at);
-    map_clear(&keys);
     map_clear(&others);
 }
 

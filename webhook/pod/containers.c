@@ -79,59 +79,7 @@ static const struct rule common_rules[] = {
     {.name = "tty", .kind = RULE_BOOL},
     {0}};
 
-/* Rules for exits need a policy that they are exceptions of. */
-static void check_rules_have_policy(struct rule_walk *walk, const cJSON *container,
-                                    const struct field *at, const char *detail)
-{
-    const struct field policy_at = field_member(at, "restartPolicy");
-    const cJSON *rules = tree_array(container, "restartPolicyRules");
-    if (rules && rules->child && !tree_get(container, "restartPolicy"))
-        field_required(walk->problems, &policy_at, detail);
-}
-
-/* ---- regular containers -------------------------------------------------------------------- */
-
-static const struct rule regular_rules[] = {
-    {.name = "lifecycle", .kind = RULE_OBJECT, .shape = &pod_lifecycle_shape},
-    {.name = "livenessProbe", .kind = RULE_OBJECT, .shape = &pod_liveness_probe_shape},
-    {.name = "readinessProbe", .kind = RULE_OBJECT, .shape = &pod_readiness_probe_shape},
-    {.name = "startupProbe", .kind = RULE_OBJECT, .shape = &pod_liveness_probe_shape},
-    {.name = "restartPolicy",
-     .kind = RULE_TEXT,
-     .flags = RULE_FORBIDDEN | RULE_EMPTY_COUNTS,
-     .detail = "may not be set for non-init containers"},
-    {0}};
-static const struct shape regular_only_shape = {.rules = regular_rules};
-
-static void check_regular(struct rule_walk *walk, const cJSON *container, const struct field *at)
-{
-    pod_check_mounts(walk, container, at);
-    shape_check(walk, &regular_only_shape, container, at);
-    check_rules_have_policy(walk, container, at,
-                            "restartPolicyRules need a restartPolicy, which only init containers "
-                            "may have");
-}
-
-static const struct shape regular_shape = {.rules = common_rules, .check = check_regular};
-
-/* No two regular containers may take one port of the host. */
-static void check_all_host_ports(struct rule_walk *walk, const cJSON *containers,
-                                 const struct field *at)
-{
-    struct map seen = MAP_INIT;
-    const cJSON *container;
-    size_t i = 0;
-    cJSON_ArrayForEach(container, containers)
-    {
-        const struct field item_at = field_item(at, i++);
-        pod_check_host_ports(walk, container, &item_at, &seen);
-        if (pod_case_of(walk)->host_network)
-            pod_check_host_network_ports(walk, container, &item_at);
-    }
-    map_clear(&seen);
-}
-
-/* ---- restart rules of sidecars ------------------------------------------------------------- */
+/* ---- restarts ------------------------------------------------------------------------------ */
 
 #define RESTART_RULES_MAX 20
 #define EXIT_CODES_MAX 255
@@ -168,29 +116,73 @@ static void check_restart_rules(struct rule_walk *walk, const cJSON *rules, cons
         field_too_many(walk->problems, at, count, RESTART_RULES_MAX);
 }
 
-/* ---- init containers ----------------------------------------------------------------------- */
+static const char *const container_restart_policies[] = {"Always", "Never", "OnFailure", NULL};
+static const struct rule restart_rules[] = {{.name = "restartPolicy",
+                                             .kind = RULE_ENUM,
+                                             .flags = RULE_EMPTY_COUNTS,
+                                             .values = container_restart_policies},
+                                            {.name = "restartPolicyRules",
+                                             .kind = RULE_LIST,
+                                             .shape = &restart_rule_shape,
+                                             .check = check_restart_rules},
+                                            {0}};
+static const struct shape restart_shape = {.rules = restart_rules};
 
-static const char *const init_restart_policies[] = {"Always", NULL};
+/* Rules for exits need a policy that they are exceptions of. */
+static void check_rules_have_policy(struct rule_walk *walk, const cJSON *container,
+                                    const struct field *at)
+{
+    const struct field policy_at = field_member(at, "restartPolicy");
+    const cJSON *rules = tree_array(container, "restartPolicyRules");
+    if (rules && rules->child && !tree_get(container, "restartPolicy"))
+        field_required(walk->problems, &policy_at,
+                       "must specify restartPolicy when restart rules are used");
+}
 
-static const struct rule sidecar_rules[] = {
-    {.name = "restartPolicyRules",
-     .kind = RULE_LIST,
-     .shape = &restart_rule_shape,
-     .check = check_restart_rules},
+/* ---- what goes on running: regular containers and sidecars --------------------------------- */
+
+static const struct rule running_rules[] = {
     {.name = "lifecycle", .kind = RULE_OBJECT, .shape = &pod_lifecycle_shape},
     {.name = "livenessProbe", .kind = RULE_OBJECT, .shape = &pod_liveness_probe_shape},
     {.name = "readinessProbe", .kind = RULE_OBJECT, .shape = &pod_readiness_probe_shape},
     {.name = "startupProbe", .kind = RULE_OBJECT, .shape = &pod_liveness_probe_shape},
     {0}};
-static const struct shape sidecar_shape = {.rules = sidecar_rules};
+static const struct shape running_shape = {.rules = running_rules};
+
+/* ---- regular containers -------------------------------------------------------------------- */
+
+static void check_regular(struct rule_walk *walk, const cJSON *container, const struct field *at)
+{
+    pod_check_mounts(walk, container, at);
+    shape_check(walk, &running_shape, container, at);
+    check_rules_have_policy(walk, container, at);
+    shape_check(walk, &restart_shape, container, at);
+}
+
+static const struct shape regular_shape = {.rules = common_rules, .check = check_regular};
+
+/* No two regular containers may take one port of the host. */
+static void check_all_host_ports(struct rule_walk *walk, const cJSON *containers,
+                                 const struct field *at)
+{
+    struct map seen = MAP_INIT;
+    const cJSON *container;
+    size_t i = 0;
+    cJSON_ArrayForEach(container, containers)
+    {
+        const struct field item_at = field_item(at, i++);
+        pod_check_host_ports(walk, container, &item_at, &seen);
+        if (pod_case_of(walk)->host_network)
+            pod_check_host_network_ports(walk, container, &item_at);
+    }
+    map_clear(&seen);
+}
+
+/* ---- init containers ----------------------------------------------------------------------- */
 
 #define SIDECARS_ONLY "may not be set for init containers without restartPolicy=Always"
 
 static const struct rule run_once_rules[] = {
-    {.name = "restartPolicy",
-     .kind = RULE_ENUM,
-     .flags = RULE_EMPTY_COUNTS,
-     .values = init_restart_policies},
     {.name = "lifecycle", .kind = RULE_ANY, .flags = RULE_FORBIDDEN, .detail = SIDECARS_ONLY},
     {.name = "livenessProbe", .kind = RULE_ANY, .flags = RULE_FORBIDDEN, .detail = SIDECARS_ONLY},
     {.name = "readinessProbe", .kind = RULE_ANY, .flags = RULE_FORBIDDEN, .detail = SIDECARS_ONLY},
@@ -198,20 +190,18 @@ static const struct rule run_once_rules[] = {
     {0}};
 static const struct shape run_once_shape = {.rules = run_once_rules};
 
-/* No policy at all is taken; one that restarts what runs once is a mistake of its own. */
-static void refuse_resize(struct rule_walk *walk, const cJSON *container, bool sidecar,
-                          const struct field *at)
+/* What runs once is not restarted for other resources. */
+static void refuse_restart_for_resize(struct rule_walk *walk, const cJSON *container,
+                                      const struct field *at)
 {
     const struct field list_at = field_member(at, "resizePolicy");
-    const cJSON *policies = tree_array(container, "resizePolicy"), *policy;
+    const cJSON *policy;
     size_t i = 0;
-    if (policies && policies->child)
-        field_invalid(walk->problems, &list_at, policies, "must not be set for init containers");
-    cJSON_ArrayForEach(policy, policies)
+    cJSON_ArrayForEach(policy, tree_array(container, "resizePolicy"))
     {
         const struct field item_at = field_item(&list_at, i++),
                            policy_at = field_member(&item_at, "restartPolicy");
-        if (!sidecar && strcmp(tree_str(policy, "restartPolicy"), "RestartContainer") == 0)
+        if (strcmp(tree_str(policy, "restartPolicy"), "RestartContainer") == 0)
             field_invalid(walk->problems, &policy_at, tree_get(policy, "restartPolicy"),
                           "must not be set to 'RestartContainer' for non-sidecar initContainers");
     }
@@ -226,10 +216,12 @@ static void check_init(struct rule_walk *walk, const cJSON *container, const str
     struct map host_ports = MAP_INIT;
     pod_check_mounts(walk, container, at);
     pod_check_host_ports(walk, container, &first_at, &host_ports);
-    shape_check(walk, sidecar ? &sidecar_shape : &run_once_shape, container, at);
-    check_rules_have_policy(walk, container, at,
-                            "must specify restartPolicy when restart rules are used");
-    refuse_resize(walk, container, sidecar, at);
+    check_rules_have_policy(walk, container, at);
+    if (tree_get(container, "restartPolicy")) /* Kubernetes reads no rules without one */
+        shape_check(walk, &restart_shape, container, at);
+    shape_check(walk, sidecar ? &running_shape : &run_once_shape, container, at);
+    if (!sidecar)
+        refuse_restart_for_resize(walk, container, at);
     map_clear(&host_ports);
 }
 

@@ -37,18 +37,9 @@ static const struct rule key_ref_rules[] = {
     {0}};
 static const struct shape key_ref_shape = {.rules = key_ref_rules};
 
-/* Keys of files are free: what can be printed, but for '='. */
-static const char *file_key(struct str key)
-{
-    for (size_t i = 0; i < key.n; i++) {
-        if (key.p[i] < ' ' || key.p[i] > '~' || key.p[i] == '=')
-            return "must consist of printable ASCII characters other than '='";
-    }
-    return NULL;
-}
-
+/* A key of a file is the name of a variable there. */
 static const struct rule file_key_ref_rules[] = {
-    {.name = "key", .kind = RULE_TEXT, .flags = RULE_REQUIRED, .text = file_key},
+    {.name = "key", .kind = RULE_TEXT, .flags = RULE_REQUIRED, .text = naming_variable},
     {.name = "volumeName", .kind = RULE_TEXT, .flags = RULE_REQUIRED, .text = naming_label},
     {.name = "path", .kind = RULE_TEXT, .flags = RULE_REQUIRED, .text = volume_text_no_backsteps},
     {.name = "optional", .kind = RULE_BOOL},

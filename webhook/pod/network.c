@@ -11,10 +11,12 @@
 
 /* ---- dnsConfig ----------------------------------------------------------------------------- */
 
-/* A domain to search may end with the dot of the root. */
+/* A domain to search may end with the dot of the root, or be the root. */
 static const char *search_domain(struct str name)
 {
-    return naming_subdomain(str_ends(name, STR(".")) ? str_sub(name, 0, name.n - 1) : name);
+    if (str_is(name, "."))
+        return NULL;
+    return naming_search_domain(str_ends(name, STR(".")) ? str_sub(name, 0, name.n - 1) : name);
 }
 
 static void check_nameservers(struct rule_walk *walk, const cJSON *list, const struct field *at)

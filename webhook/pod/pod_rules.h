@@ -59,6 +59,8 @@ rule_text_fn volume_text_no_backsteps;
 /* ---- affinity.c, scheduling.c, network.c ---- */
 
 extern const struct shape pod_affinity_shape, pod_toleration_shape, pod_host_alias_shape;
+/* matchLabelKeys of what has a labelSelector: a term of an affinity, a constraint on topology. */
+rule_check_fn pod_check_match_label_keys;
 /* Checks of members of the spec; each takes an absent member as NULL. */
 rule_check_fn pod_check_spread, pod_check_scheduling_gates, pod_check_dns, pod_check_hostname;
 

@@ -57,10 +57,9 @@ static void check_sleep(struct rule_walk *walk, const cJSON *sleep, const struct
     int64_t grace = GRACE_DEFAULT;
     (void)tree_i64(pod_case_of(walk)->spec, "terminationGracePeriodSeconds", &grace);
     const int64_t seconds = tree_i64_or_0(sleep, "seconds");
-    if (seconds <= 0 || seconds > grace)
+    if (seconds < 0 || seconds > grace)
         field_invalid(walk->problems, at, tree_get(sleep, "seconds"),
-                      "must be greater than 0 and not more than terminationGracePeriodSeconds "
-                      "(%lld)",
+                      "must not be negative or more than terminationGracePeriodSeconds (%lld)",
                       (long long)grace);
 }
 

@@ -73,49 +73,11 @@ static void check_min_domains(struct rule_walk *walk, const cJSON *constraint,
                       "can only use minDomains if whenUnsatisfiable=DoNotSchedule");
 }
 
-/* The keys that the selector of a constraint has. The caller clears the map. */
-static void selector_keys(struct map *keys, const cJSON *selector)
-{
-    const cJSON *item;
-    cJSON_ArrayForEach(item, tree_object(selector, "matchLabels"))
-        map_set(keys, str_of(item->string), NULL);
-    cJSON_ArrayForEach(item, tree_array(selector, "matchExpressions"))
-        map_set(keys, str_of(tree_str(item, "key")), NULL);
-}
-
-static void check_match_label_keys(struct rule_walk *walk, const cJSON *constraint,
-                                   const struct field *at)
-{
-    const cJSON *list = tree_array(constraint, "matchLabelKeys"), *item;
-    const cJSON *selector = tree_get(constraint, "labelSelector");
-    const struct field list_at = field_member(at, "matchLabelKeys");
-    struct map keys = MAP_INIT;
-    size_t index = 0;
-    if (cJSON_GetArraySize(list) > 0 && !selector) {
-        field_forbidden(walk->problems, &list_at,
-                        "must not be specified when labelSelector is not set");
-        return;
-    }
-    selector_keys(&keys, selector);
-    cJSON_ArrayForEach(item, list)
-    {
-        const struct field item_at = field_item(&list_at, index++);
-        const struct str key = str_of(cJSON_IsString(item) ? item->valuestring : "");
-        const char *reason = naming_key(key);
-        if (reason)
-            field_invalid(walk->problems, &item_at, item, "%s", reason);
-        if (map_has(&keys, key))
-            field_invalid(walk->problems, &item_at, item,
-                          "exists in both matchLabelKeys and labelSelector");
-    }
-    map_clear(&keys);
-}
-
 static void check_constraint(struct rule_walk *walk, const cJSON *constraint,
                              const struct field *at)
 {
     check_min_domains(walk, constraint, at);
-    check_match_label_keys(walk, constraint, at);
+    pod_check_match_label_keys(walk, constraint, at);
 }
 
 static const struct rule constraint_rules[] = {

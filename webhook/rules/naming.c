@@ -58,18 +58,35 @@ const char *naming_service(struct str name)
     return NULL;
 }
 
-const char *naming_subdomain(struct str name)
+/* Labels of letters, digits and `also`, joined by dots; one '_' in front of each if `also` has it.
+ * `fault` says what is wrong with other characters. */
+static const char *subdomain_of(struct str name, const char *also, const char *fault)
 {
     struct str rest = name, label;
     if (name.n == 0 || name.n > NAMING_SUBDOMAIN_MAX)
         return name.n ? "must be no more than 253 characters" : "the name is empty";
     bool good = name.p[name.n - 1] != '.';
-    while (good && str_split(&rest, '.', &label))
-        good = label.n > 0 && all_of(label, is_lower_alnum, "-") && is_lower_alnum(label.p[0]) &&
+    while (good && str_split(&rest, '.', &label)) {
+        if (strchr(also, '_') && str_starts(label, STR("_")))
+            label = str_from(label, 1);
+        good = label.n > 0 && all_of(label, is_lower_alnum, also) && is_lower_alnum(label.p[0]) &&
                is_lower_alnum(label.p[label.n - 1]);
-    return good ? NULL
-                : "must consist of lower-case letters, digits, '-' or '.', and start and end with "
-                  "a letter or digit";
+    }
+    return good ? NULL : fault;
+}
+
+const char *naming_subdomain(struct str name)
+{
+    return subdomain_of(name, "-",
+                        "must consist of lower-case letters, digits, '-' or '.', and start and end "
+                        "with a letter or digit");
+}
+
+const char *naming_search_domain(struct str name)
+{
+    return subdomain_of(name, "-_",
+                        "must consist of lower-case letters, digits, '-', '_' or '.', and start "
+                        "and end with a letter or digit, or start with one '_'");
 }
 
 const char *naming_label(struct str name)
@@ -168,14 +185,11 @@ const char *naming_port(struct str name)
 
 const char *naming_variable(struct str name)
 {
-    if (name.n == 0)
-        return "the name is empty";
-    if (!all_of(name, is_alnum, "-_.") || is_digit(name.p[0]))
-        return "a valid environment variable name must consist of letters, digits, '_', '-' or "
-               "'.', and not start with a digit";
-    if (str_starts(name, STR("..")))
-        return "must not start with '..'";
-    return str_is(name, ".") ? "must not be '.'" : NULL;
+    for (size_t i = 0; i < name.n; i++) {
+        if (name.p[i] < ' ' || name.p[i] > '~' || name.p[i] == '=')
+            return "must consist of printable ASCII characters other than '='";
+    }
+    return name.n ? NULL : "the name is empty";
 }
 
 const char *naming_config_key(struct str name)

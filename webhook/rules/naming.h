@@ -17,6 +17,8 @@ const char *naming_qualified(struct str name);
 const char *naming_service(struct str name);
 /* Claims and most objects: labels joined by dots, at most 253 characters. */
 const char *naming_subdomain(struct str name);
+/* Domains that DNS searches: the same, and a label may have '_' inside and one in front. */
+const char *naming_search_domain(struct str name);
 /* Volumes, containers: at most 63 lower-case letters, digits and '-'. */
 const char *naming_label(struct str name);
 /* Keys of labels, resources, gates: a qualified name with an optional "<subdomain>/" in front. */
@@ -31,7 +33,7 @@ const char *naming_driver(struct str name);
 const char *naming_label_value(struct str value);
 /* Ports: IANA service name, at most 15 lower-case letters, digits and '-', a letter among them. */
 const char *naming_port(struct str name);
-/* Environment variables, the strict form: letters, digits, '-', '_', '.', no digit first. */
+/* Environment variables: printable ASCII characters but for '='. */
 const char *naming_variable(struct str name);
 /* Keys of ConfigMaps and Secrets: at most 253 letters, digits, '-', '_', '.'; not "." or "..". */
 const char *naming_config_key(struct str name);

@@ -47,6 +47,7 @@ static void test_lengths(void **state)
     check_limit(naming_qualified, "", 63);
     check_limit(naming_service, "", 63);
     check_limit(naming_subdomain, "", 253);
+    check_limit(naming_search_domain, "_", 252);
     check_limit(naming_label, "", 63);
     check_limit(naming_key, "", 63);
     check_limit(naming_key, "example.com/", 63);
@@ -82,6 +83,9 @@ static void test_labels_and_subdomains(void **state)
                 {"a-", false}, {"a.b", false}, {"a_b", false}, {"\xc3\xa4", false});
     CHECK_NAMES(naming_subdomain, {"a.b-c.9", true}, {"", false}, {"a..b", false}, {".a", false},
                 {"a.", false}, {"a.-b", false}, {"a_b", false}, {"A.b", false});
+    CHECK_NAMES(naming_search_domain, {"a.b-c.9", true}, {"_a._b", true}, {"a_-_b", true},
+                {"", false}, {"_", false}, {"__a", false}, {"a_", false}, {"_-a", false},
+                {"a..b", false}, {"a.", false}, {"A", false});
     CHECK_NAMES(naming_service, {"a-9", true}, {"9a", false}, {"", false}, {"a.b", false});
     CHECK_NAMES(naming_driver, {"CSI.Example.com", true}, {"", false}, {"a_b", false});
 }
@@ -107,9 +111,9 @@ static void test_ports_and_variables(void **state)
     (void)state;
     CHECK_NAMES(naming_port, {"http", true}, {"9a", true}, {"a-b", true}, {"", false},
                 {"80", false}, {"a--b", false}, {"-a", false}, {"a-", false}, {"A", false});
-    CHECK_NAMES(naming_variable, {"PATH", true}, {"_a.b-c", true}, {"-a", true}, {".a", true},
-                {"", false}, {"1a", false}, {".", false}, {"..", false}, {"..a", false},
-                {"a b", false}, {"a=b", false});
+    CHECK_NAMES(naming_variable, {"PATH", true}, {"_a.b-c", true}, {"1a", true}, {"..a", true},
+                {" !\"#~", true}, {"", false}, {"a=b", false}, {"=", false}, {"a\tb", false},
+                {"\x1f", false}, {"\x7f", false}, {"\xc3\xa4", false});
 }
 
 static void test_signers(void **state)

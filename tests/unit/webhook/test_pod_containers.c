@@ -44,10 +44,12 @@ static void test_policies(void **state)
               {"'imagePullPolicy':'never'", "@.imagePullPolicy: Unsupported value"},
               {"'imagePullPolicy':''", ""},
               {"'terminationMessagePolicy':'Log'", "@.terminationMessagePolicy: Unsupported value"},
-              {"'restartPolicy':'Always'", "@.restartPolicy: Forbidden"},
-              {"'restartPolicy':''", "@.restartPolicy: Forbidden"},
-              {"'restartPolicyRules':[{}]", "@.restartPolicy: Required value"},
-              {"'restartPolicyRules':[]", ""}, {"'tty':1", "@.tty: Invalid value"});
+              {"'restartPolicy':'Always'", ""}, {"'restartPolicy':'Never'", ""},
+              {"'restartPolicy':'OnFailure','restartPolicyRules':[]", ""},
+              {"'restartPolicy':'always'", "@.restartPolicy: Unsupported value"},
+              {"'restartPolicy':''", "@.restartPolicy: Unsupported value"},
+              {"'restartPolicy':null,'restartPolicyRules':[]", ""},
+              {"'tty':1", "@.tty: Invalid value"});
 }
 
 static void test_ports(void **state)
@@ -101,8 +103,9 @@ static void test_env(void **state)
     CHECK_ALL(
         {"'env':[{'name':'-A.b_9','value':'x'},{'name':'A'}]", ""},
         {"'env':[{}]", "@.env[0].name: Required value"},
-        {"'env':[{'name':'9'}]", "@.env[0].name: Invalid value"},
-        {"'env':[{'name':'..'}]", "@.env[0].name: Invalid value"},
+        {"'env':[{'name':'9'},{'name':'a b~'}]", ""},
+        {"'env':[{'name':'a=b'}]", "@.env[0].name: Invalid value"},
+        {"'env':[{'name':'..'},{'name':'.'}]", ""},
         {"'env':[{'name':'A','value':1}]", "@.env[0].value: Invalid value"},
         {"'env':[{'name':'A','valueFrom':{}}]", "@.env[0].valueFrom: Invalid value"},
         {"'env':[{'name':'A','value':'x','valueFrom':{'fieldRef':{'fieldPath':'metadata.uid'}}}]",
@@ -235,7 +238,8 @@ static void test_env_from(void **state)
         {"'envFrom':[{'secretRef':{'name':'ss-'}}]", ""},
         {"'envFrom':[{'secretRef':{'name':'s--'}}]", ""},
         {"'envFrom':[{'secretRef':{'name':'-'}}]", "@.envFrom[0].secretRef.name: Invalid value"},
-        {"'envFrom':[{'prefix':'9','secretRef':{'name':'s'}}]",
+        {"'envFrom':[{'prefix':'9 ~','secretRef':{'name':'s'}}]", ""},
+        {"'envFrom':[{'prefix':'a=','secretRef':{'name':'s'}}]",
          "@.envFrom[0].prefix: Invalid value"});
 }
 
@@ -382,7 +386,8 @@ static void test_lifecycle(void **state)
          ""},
         {"'lifecycle':{'preStop':{'sleep':{'seconds':31}}}",
          "@.lifecycle.preStop.sleep: Invalid value"},
-        {"'lifecycle':{'preStop':{'sleep':{'seconds':0}}}",
+        {"'lifecycle':{'preStop':{'sleep':{'seconds':0}},'postStart':{'sleep':{}}}", ""},
+        {"'lifecycle':{'preStop':{'sleep':{'seconds':-1}}}",
          "@.lifecycle.preStop.sleep: Invalid value"},
         {"'lifecycle':{'postStart':{}}", "@.lifecycle.postStart: Required value"},
         {"'lifecycle':{'postStart':{'grpc':{'port':1}}}", "@.lifecycle.postStart: Required value"},
@@ -419,37 +424,71 @@ static void check_init(const char *members, const char *expected)
 static void test_init(void **state)
 {
     (void)state;
-    check_init("'env':[{'name':'9'}]", "spec.initContainers[0].env[0].name: Invalid value");
+    check_init("'env':[{'name':'='}]", "spec.initContainers[0].env[0].name: Invalid value");
     check_init("'restartPolicy':'Always','livenessProbe':{'exec':{'command':['a']}},"
                "'lifecycle':{'preStop':{'exec':{'command':['a']}}}",
                "");
     check_init("'restartPolicy':'Always','livenessProbe':{}",
                "spec.initContainers[0].livenessProbe: Required value");
-    check_init("'restartPolicy':'Never'", "spec.initContainers[0].restartPolicy: Unsupported "
-                                          "value");
+    check_init("'restartPolicy':'Never'", "");
+    check_init("'restartPolicy':'OnFailure','startupProbe':{}",
+               "spec.initContainers[0].startupProbe: Forbidden");
+    check_init("'restartPolicy':'No'", "spec.initContainers[0].restartPolicy: Unsupported value");
     check_init("'restartPolicy':''", "spec.initContainers[0].restartPolicy: Unsupported value");
     check_init("'lifecycle':{},'livenessProbe':{},'readinessProbe':{},'startupProbe':{}",
                "spec.initContainers[0].lifecycle: Forbidden; "
                "spec.initContainers[0].livenessProbe: Forbidden; "
                "spec.initContainers[0].readinessProbe: Forbidden; "
                "spec.initContainers[0].startupProbe: Forbidden");
-    check_init("'resizePolicy':[{'resourceName':'cpu','restartPolicy':'NotRequired'}]",
-               "spec.initContainers[0].resizePolicy: Invalid value");
-    check_init("'resizePolicy':[{'resourceName':'cpu','restartPolicy':'RestartContainer'}]",
-               "spec.initContainers[0].resizePolicy: Invalid value; "
-               "spec.initContainers[0].resizePolicy[0].restartPolicy: Invalid value");
     check_spec("{'containers':[{'name':'a','image':'i'}],'initContainers':[{'name':'a','image':'i'}"
                ",{'name':'b','image':'i'},{'name':'b','image':'i'}]}",
                "spec.initContainers[2].name: Duplicate value; "
                "spec.initContainers[0].name: Duplicate value");
 }
 
+static void test_init_resize(void **state)
+{
+    (void)state;
+    check_init("'resizePolicy':[{'resourceName':'cpu','restartPolicy':'NotRequired'}]", "");
+    check_init("'restartPolicy':'OnFailure','resizePolicy':[{'resourceName':'cpu',"
+               "'restartPolicy':'NotRequired'},{'resourceName':'memory',"
+               "'restartPolicy':'RestartContainer'}]",
+               "spec.initContainers[0].resizePolicy[1].restartPolicy: Invalid value");
+    check_init("'restartPolicy':'Always','resizePolicy':[{'resourceName':'cpu',"
+               "'restartPolicy':'RestartContainer'}]",
+               "");
+    check_init("'restartPolicy':'Always','resizePolicy':[{'resourceName':'gpu',"
+               "'restartPolicy':'RestartContainer'}]",
+               "spec.initContainers[0].resizePolicy: Unsupported value");
+}
+
 #define RULES(list) "'restartPolicy':'Always','restartPolicyRules':[" list "]"
+
+static void test_restart_rules_of_regular(void **state)
+{
+    (void)state;
+    CHECK_ALL({RULES("{'action':'Restart','exitCodes':{'operator':'In','values':[1]}},{'action':"
+                     "'RestartAllContainers','exitCodes':{'operator':'NotIn'}}"),
+               ""},
+              {RULES("{'action':'Restart'}"), "@.restartPolicyRules[0].exitCodes: Required value"},
+              {"'restartPolicyRules':[{}]",
+               "@.restartPolicy: Required value; @.restartPolicyRules[0].action: Unsupported "
+               "value; @.restartPolicyRules[0].exitCodes: Required value"},
+              {"'restartPolicy':'','restartPolicyRules':[{'action':'Stop','exitCodes':{}}]",
+               "@.restartPolicy: Unsupported value; @.restartPolicyRules[0].action: Unsupported "
+               "value; @.restartPolicyRules[0].exitCodes.operator: Unsupported value"});
+}
 
 static void test_restart_rules(void **state)
 {
     (void)state;
     check_init(RULES("{'action':'Restart','exitCodes':{'operator':'In','values':[1]}}"), "");
+    check_init("'restartPolicy':'Never','restartPolicyRules':[{'action':'RestartAllContainers',"
+               "'exitCodes':{'operator':'NotIn','values':[]}}]",
+               "");
+    check_init("'restartPolicy':'Never','restartPolicyRules':[{}]",
+               "spec.initContainers[0].restartPolicyRules[0].action: Unsupported value; "
+               "spec.initContainers[0].restartPolicyRules[0].exitCodes: Required value");
     check_init(RULES("{'action':'Stop'}"),
                "spec.initContainers[0].restartPolicyRules[0].action: Unsupported value; "
                "spec.initContainers[0].restartPolicyRules[0].exitCodes: Required value");
@@ -514,6 +553,8 @@ int main(void)
         cmocka_unit_test(test_probe_numbers),
         cmocka_unit_test(test_lifecycle),
         cmocka_unit_test(test_init),
+        cmocka_unit_test(test_init_resize),
+        cmocka_unit_test(test_restart_rules_of_regular),
         cmocka_unit_test(test_restart_rules),
         cmocka_unit_test(test_restart_rule_counts),
     };

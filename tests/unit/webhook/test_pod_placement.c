@@ -264,10 +264,16 @@ static void test_spread(void **state)
          "@.topologySpreadConstraints[0].matchLabelKeys: Forbidden"},
         {"'topologySpreadConstraints':[{'maxSkew':1,'topologyKey':'z','whenUnsatisfiable':'"
          "DoNotSchedule','labelSelector':{'matchLabels':{'a':'b'},'matchExpressions':[{'key':'e','"
-         "operator':'Exists'}]},'matchLabelKeys':['a','e','a b']}]",
-         "@.topologySpreadConstraints[0].matchLabelKeys[0]: Invalid value; "
-         "@.topologySpreadConstraints[0].matchLabelKeys[1]: Invalid value; "
-         "@.topologySpreadConstraints[0].matchLabelKeys[2]: Invalid value"},
+         "operator':'Exists'}]},'matchLabelKeys':['a','e']}]",
+         ""},
+        {"'topologySpreadConstraints':[{'maxSkew':1,'topologyKey':'z','whenUnsatisfiable':'"
+         "DoNotSchedule','labelSelector':{'matchLabels':{'a':'b'},'matchExpressions':[{'key':'a','"
+         "operator':'Exists'}]},'matchLabelKeys':['e','a','a b']}]",
+         "@.topologySpreadConstraints[0].matchLabelKeys[2]: Invalid value; "
+         "@.topologySpreadConstraints[0][1]: Invalid value"},
+        {"'topologySpreadConstraints':[{'maxSkew':1,'topologyKey':'z','whenUnsatisfiable':'"
+         "DoNotSchedule','labelSelector':{},'matchLabelKeys':['a'],'mismatchLabelKeys':['a','=']}]",
+         ""},
         {"'topologySpreadConstraints':[{'maxSkew':1,'topologyKey':'z','whenUnsatisfiable':'"
          "DoNotSchedule','labelSelector':{'matchLabels':{'a':'b c'}}}]",
          "@.topologySpreadConstraints[0].labelSelector.matchLabels: Invalid value"},

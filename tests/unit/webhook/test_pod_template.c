@@ -217,10 +217,14 @@ static void test_dns(void **state)
         {"'dnsConfig':{'nameservers':['1.1.1','a','']}",
          "@.dnsConfig.nameservers[0]: Invalid value; @.dnsConfig.nameservers[1]: Invalid value; "
          "@.dnsConfig.nameservers[2]: Invalid value"},
-        {"'dnsConfig':{'searches':['A','a_b','.','','a..']}",
+        {"'dnsConfig':{'searches':['.','a_b','_tcp._a.b','a__b.c.','a_-b']}", ""},
+        {"'dnsConfig':{'searches':['A','a_','__a','_','','a..']}",
          "@.dnsConfig.searches[0]: Invalid value; @.dnsConfig.searches[1]: Invalid value; "
          "@.dnsConfig.searches[2]: Invalid value; @.dnsConfig.searches[3]: Invalid value; "
-         "@.dnsConfig.searches[4]: Invalid value"},
+         "@.dnsConfig.searches[4]: Invalid value; @.dnsConfig.searches[5]: Invalid value"},
+        {"'dnsConfig':{'searches':['..','_-a','a._','<254>']}",
+         "@.dnsConfig.searches[0]: Invalid value; @.dnsConfig.searches[1]: Invalid value; "
+         "@.dnsConfig.searches[2]: Invalid value; @.dnsConfig.searches[3]: Invalid value"},
         {"'dnsConfig':{'options':[{'value':'x'},{'name':''}]}",
          "@.dnsConfig.options[0]: Required value; @.dnsConfig.options[1]: Required value"},
         {"'dnsConfig':{'searches':['a','a','a','a','a','a','a','a','a','a','a','a','a','a','a','a',"
