@@ -232,7 +232,7 @@ static bool create_render(struct buf *path, struct buf *body, void *arg)
         !job_control_slot(control, create->task, (int32_t)create->index, &task))
         return false;
     if (!task->compiled)
-        task->compiled = pod_template_new(control->job, (uint32_t)(task - control->tasks));
+        task->compiled = pod_template_new(control->job, (uint32_t)(task - control->tasks), NULL);
     create->version = control->job->status.version;
     pod_path(path, control->ns, NULL);
     pod_template_render(task->compiled, create->index, create->version,

@@ -12,7 +12,7 @@
 static void check_pod(const struct job *job, uint32_t task)
 {
     struct buf text = BUF_INIT(LIMIT_REQUEST_BODY);
-    struct pod_template *compiled = pod_template_new(job, task);
+    struct pod_template *compiled = pod_template_new(job, task, NULL);
     struct error err = ERROR_INIT;
     struct json_reader reader;
 

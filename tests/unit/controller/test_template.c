@@ -23,7 +23,7 @@ static char *render(const char *text, uint32_t index)
 
     if (!job)
         fail_msg("%s", err.text);
-    struct pod_template *compiled = pod_template_new(job, 0);
+    struct pod_template *compiled = pod_template_new(job, 0, NULL);
     pod_template_render(compiled, index, 3, 1, &out);
     pod_template_free(compiled);
     job_free(job);
