@@ -7,6 +7,7 @@
 #include "base/intern.h"
 #include "controller/job/commands.h"
 #include "controller/job/control.h"
+#include "controller/job/metrics.h"
 
 /* A pass yields to the loop after this long, so that leases and health are served meanwhile. */
 #define PASS_SLICE (5 * NSEC_PER_MSEC)
@@ -78,6 +79,7 @@ static void job_gone(struct controller *controller, const struct job *job)
     struct job_control *control = map_get(&controller->by_uid, str_of(job->meta.uid));
 
     set_current_job(controller, &job->meta, NULL);
+    job_metrics_gone(controller, job);
     if (!control)
         return;
     job_control_set_job(control, NULL, true);
@@ -288,6 +290,11 @@ struct controller *controller_new(struct loop *loop, struct kube_transport *tran
     informers_init(&controller->informers, loop, transport);
     follow(controller);
     return controller;
+}
+
+void controller_set_metrics(struct controller *controller, struct metrics *metrics)
+{
+    job_metrics_init(&controller->job_metrics, metrics);
 }
 
 static void free_control(void *control)

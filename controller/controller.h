@@ -14,6 +14,13 @@
 #include "kube/informer.h"
 #include "kube/window.h"
 
+struct metrics;
+
+/* Families of metrics about jobs; NULL without a registry. */
+struct job_metrics {
+    struct metric *completed, *failed, *pod_latency;
+};
+
 struct controller {
     struct loop *loop;                /* borrowed, as are the next three */
     struct kube_transport *transport; /* reads */
@@ -27,6 +34,7 @@ struct controller {
     struct list dirty;  /* job_control.dirty_link */
     struct map command_deletes; /* UID -> struct command_delete, owned by job/commands.c */
     struct loop_deferred pass;
+    struct job_metrics job_metrics;
     bool sweep_due; /* there may be Commands for jobs that do not exist */
     bool leading;   /* may write */
     bool stopping;
@@ -35,6 +43,8 @@ struct controller {
 /* Starts following the API server. Everything passed is borrowed. */
 struct controller *controller_new(struct loop *loop, struct kube_transport *transport,
                                   struct window *window, struct event_recorder *events);
+/* Counts in this registry from now on; it is borrowed, and must outlive the controller. */
+void controller_set_metrics(struct controller *controller, struct metrics *metrics);
 /* Withdraws every request first; window, transport and recorder must still be there. */
 void controller_free(struct controller *controller);
 

@@ -28,6 +28,7 @@ static void *start(struct process *process, struct error *err)
         controller_new(process->loop, process->transport, process->window, process->events);
 
     (void)err;
+    controller_set_metrics(controller, process->metrics);
     if (!process->options.leader_elect)
         controller_set_leading(controller, true);
     return controller;

@@ -23,7 +23,7 @@ const char *pod_phase_name(enum pod_phase phase)
 
 static bool keep_ours(struct str key)
 {
-    return str_starts(key, STR("volcano.sh/"));
+    return str_starts(key, STR("volcano.sh/")) || str_is(key, KEY_DELETION_COST);
 }
 
 static const char *label_or_annotation(const struct kube_meta *meta, const char *key)
@@ -53,6 +53,9 @@ static void take_identity(struct podstate *pod)
     pod->job_version = number_at(&pod->meta, KEY_JOB_VERSION);
     pod->retry_count = number_at(&pod->meta, KEY_JOB_RETRY_COUNT);
     pod->partition = number_at(&pod->meta, KEY_PARTITION_ID);
+    const char *cost = kube_pairs_get(&pod->meta.annotations, KEY_DELETION_COST);
+    if (!cost || !str_to_i32(str_of(cost), &pod->deletion_cost))
+        pod->deletion_cost = 0;
     kube_pairs_clear(&pod->meta.labels);
     kube_pairs_clear(&pod->meta.annotations);
 }
@@ -95,24 +98,32 @@ static void add_exit_code(struct podstate *pod, int32_t code)
     pod->exit_codes[pod->exit_code_count++] = code;
 }
 
-static void read_terminated(struct json_reader *reader, struct podstate *pod)
+static void read_later(struct json_reader *reader, int64_t *slot)
 {
     int64_t at_ns;
+
+    if (time_parse(json_str(reader), &at_ns) && at_ns > *slot)
+        *slot = at_ns;
+}
+
+/* `last`: of the run before the present one. */
+static void read_terminated(struct json_reader *reader, struct podstate *pod, bool last)
+{
     struct str key;
 
     if (!json_object(reader))
         return;
     while (json_key(reader, &key)) {
-        if (str_eq(key, STR("exitCode")))
+        if (str_eq(key, STR("exitCode")) && !last)
             add_exit_code(pod, json_i32(reader));
-        else if (str_eq(key, STR("finishedAt")) && time_parse(json_str(reader), &at_ns))
-            pod->ended_ns = at_ns > pod->ended_ns ? at_ns : pod->ended_ns;
-        else if (!str_eq(key, STR("finishedAt")))
+        else if (str_eq(key, STR("finishedAt")))
+            read_later(reader, last ? &pod->restarted_ns : &pod->ended_ns);
+        else
             json_skip(reader);
     }
 }
 
-static void read_state(struct json_reader *reader, struct podstate *pod)
+static void read_state(struct json_reader *reader, struct podstate *pod, bool last)
 {
     struct str key;
 
@@ -120,7 +131,7 @@ static void read_state(struct json_reader *reader, struct podstate *pod)
         return;
     while (json_key(reader, &key)) {
         if (str_eq(key, STR("terminated")))
-            read_terminated(reader, pod);
+            read_terminated(reader, pod, last);
         else
             json_skip(reader);
     }
@@ -143,7 +154,9 @@ static bool read_containers(struct json_reader *reader, struct podstate *pod)
             else if (str_eq(key, STR("restartCount")))
                 restarts = json_i32(reader);
             else if (str_eq(key, STR("state")))
-                read_state(reader, pod);
+                read_state(reader, pod, false);
+            else if (str_eq(key, STR("lastState")))
+                read_state(reader, pod, true);
             else
                 json_skip(reader);
         }

@@ -25,11 +25,13 @@ struct podstate {
     int32_t retry_count;   /* the job's when the pod was made; -1 when absent or not a number */
     int32_t partition;     /* partition id, -1 when absent or not a number */
     enum pod_phase phase;
-    bool bound;          /* spec.nodeName is set */
-    bool ready;          /* Running and every container is ready */
-    int32_t restarts;    /* of all containers and init containers, saturated */
-    int64_t ended_ns;    /* wall time at which the last container ended, 0 when none has */
-    int32_t *exit_codes; /* owned; those of ended containers that are not 0, each once */
+    bool bound;            /* spec.nodeName is set */
+    bool ready;            /* Running and every container is ready */
+    int32_t restarts;      /* of all containers and init containers, saturated */
+    int64_t ended_ns;      /* wall time at which the last container ended, 0 when none has */
+    int64_t restarted_ns;  /* wall time at which one ended that was then restarted, 0: none was */
+    int32_t deletion_cost; /* controller.kubernetes.io/pod-deletion-cost, 0 when absent */
+    int32_t *exit_codes;   /* owned; those of ended containers that are not 0, each once */
     uint32_t exit_code_count;
 };
 

@@ -210,6 +210,14 @@ static bool read_finalizers(struct json_reader *reader)
     return any;
 }
 
+/* What is no number of seconds is none. */
+static uint32_t read_grace(struct json_reader *reader)
+{
+    int64_t seconds = json_peek(reader) == JSON_NUMBER ? json_i64(reader) : (json_skip(reader), 0);
+
+    return seconds > 0 && seconds <= UINT32_MAX ? (uint32_t)seconds : 0;
+}
+
 static void read_member(struct json_reader *reader, struct str key, struct kube_meta *meta,
                         kube_keep_fn *keep)
 {
@@ -227,6 +235,8 @@ static void read_member(struct json_reader *reader, struct str key, struct kube_
         meta->created_ns = read_time(reader, "metadata.creationTimestamp is not an RFC 3339 time");
     else if (str_is(key, "deletionTimestamp"))
         meta->deleted_ns = read_time(reader, "metadata.deletionTimestamp is not an RFC 3339 time");
+    else if (str_is(key, "deletionGracePeriodSeconds"))
+        meta->deletion_grace_s = read_grace(reader);
     else if (str_is(key, "ownerReferences"))
         read_owners(reader, &meta->controller);
     else if (str_is(key, "labels"))

@@ -34,6 +34,7 @@ struct kube_meta {
     struct kube_owner controller; /* the ownerReference with controller: true */
     struct kube_pairs labels, annotations;
     bool has_finalizers;
+    uint32_t deletion_grace_s; /* deletionGracePeriodSeconds, 0 when absent */
 };
 
 /* True for annotation keys worth keeping. */

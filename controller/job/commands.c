@@ -199,6 +199,20 @@ static bool has_effect(const struct job_control *control, const struct command *
     return transition && transition->kill != JOB_KILL_TARGET;
 }
 
+static bool is_going(const struct job_control *control, const struct command *command)
+{
+    return command->meta.deleted_ns ||
+           map_has(&control->controller->command_deletes, str_of(command->meta.uid));
+}
+
+static void ignore(struct job_control *control, const struct command *command)
+{
+    job_event(control, EVENT_WARNING, "CommandIgnored",
+              "Command %s: action \"%.64s\" does nothing to a job in phase %s", command->meta.name,
+              command->action, job_phase_name(control->job->status.phase));
+    command_remove(control->controller, command);
+}
+
 void commands_settle(struct job_control *control)
 {
     const char *obeyed = kube_pairs_get(&control->job->status.controlled, MEMORY_COMMAND);
@@ -207,15 +221,14 @@ void commands_settle(struct job_control *control)
         return;
     for (size_t i = 0; i < control->commands.n; i++) {
         const struct command *command = control->commands.items[i];
-        const bool done = obeyed && strcmp(obeyed, command->meta.uid) == 0;
-        if (!done && has_effect(control, command))
+        if (obeyed && strcmp(obeyed, command->meta.uid) == 0) {
+            command_remove(control->controller, command);
             continue;
-        if (!done && !map_has(&control->controller->command_deletes, str_of(command->meta.uid)))
-            job_event(control, EVENT_WARNING, "CommandIgnored",
-                      "Command %s: action \"%.64s\" does nothing to a job in phase %s",
-                      command->meta.name, command->action,
-                      job_phase_name(control->job->status.phase));
-        command_remove(control->controller, command);
+        }
+        /* The rest waits for its turn: what it does depends on what those before it did. */
+        if (!is_going(control, command) && !has_effect(control, command))
+            ignore(control, command);
+        return;
     }
 }
 

@@ -7,6 +7,9 @@
 #include "base/intern.h"
 #include "base/limits.h"
 #include "controller/job/commands.h"
+#include "controller/job/depends.h"
+#include "controller/job/eviction.h"
+#include "controller/job/explain.h"
 #include "controller/job/lifecycle.h"
 #include "controller/job/pods.h"
 #include <stdarg.h>
@@ -67,11 +70,11 @@ struct job_control *job_control_get(struct controller *controller, const char *u
     control->uid = intern_get(str_of(uid));
     control->ns = intern_get(str_of(ns));
     control->name = intern_get(str_of(name));
-    control->trouble_reason = intern_get(STR(""));
     list_init(&control->dirty_link);
     list_init(&control->creates);
     window_flow_init(controller->window, &control->flow);
     backoff_init(&control->create_backoff, NSEC_PER_SEC, 60 * NSEC_PER_SEC);
+    backoff_init(&control->status_conflicts, 20 * NSEC_PER_MSEC, 60 * NSEC_PER_MSEC);
     loop_timer_init(&control->hold, wake, control);
     single_write_init(&control->group_write, wake, control);
     single_write_init(&control->group_delete, wake, control);
@@ -79,13 +82,6 @@ struct job_control *job_control_get(struct controller *controller, const char *u
     loop_timer_init(&control->due, wake, control);
     map_set(&controller->by_uid, str_of(uid), control);
     return control;
-}
-
-static void evictions_clear(struct job_control *control)
-{
-    for (size_t i = 0; i < control->evictions.n; i++)
-        intern_put(control->evictions.items[i].pod);
-    vec_clear(&control->evictions);
 }
 
 static void tasks_clear(struct job_control *control)
@@ -120,12 +116,13 @@ void job_control_free(struct job_control *control)
     vec_clear(&control->commands);
     map_clear(&control->deletes);
     map_clear(&control->own_deletes);
+    map_clear(&control->ended_first);
     resource_list_clear(&control->min_resources);
     intern_put(control->uid);
     intern_put(control->ns);
     intern_put(control->name);
-    intern_put(control->trouble_reason);
-    free(control->trouble);
+    troubles_free(control);
+    free(control->sent.event_text);
     free(control);
 }
 
@@ -202,12 +199,19 @@ struct pod_slot *job_control_slot(struct job_control *control, const char *task,
     return &found->slots[index];
 }
 
-static void count(struct task_control *task, const struct podstate *pod, int32_t by)
+/* What has succeeded for good is counted as that while its pod goes. */
+static void count(const struct job_control *control, struct task_control *task,
+                  const struct podstate *pod, int32_t by)
 {
-    if (pod->meta.deleted_ns)
+    if (pod->meta.deleted_ns &&
+        !(pod->phase == POD_PHASE_SUCCEEDED && ranges_has(&task->finished, (uint32_t)pod->index)))
         task->counts.terminating += by;
     else
         task->counts.by_phase[pod->phase] += by;
+    if (lifecycle_is_old(pod, control->seen_version))
+        task->old += by;
+    else if (pod->phase == POD_PHASE_RUNNING && pod->ready && !pod->meta.deleted_ns)
+        task->counts.ready += by;
 }
 
 /* A slot that neither has a pod, nor gets one, nor is done with. */
@@ -262,7 +266,7 @@ static void unplace(struct job_control *control, struct podstate *pod)
     }
     bool vacant = is_vacant(task, (uint32_t)pod->index);
     slot->pod = NULL;
-    count(task, pod, -1);
+    count(control, task, pod, -1);
     count_remembered(task, (uint32_t)pod->index, 1);
     settle(task, (uint32_t)pod->index, vacant);
 }
@@ -271,7 +275,7 @@ static void unplace(struct job_control *control, struct podstate *pod)
 static void remember_success(struct job_control *control, struct task_control *task,
                              const struct podstate *pod)
 {
-    if (control->job && pod->phase == POD_PHASE_SUCCEEDED &&
+    if (control->job && pod->phase == POD_PHASE_SUCCEEDED && pod_ended_first(control, pod) &&
         !lifecycle_must_go(control, (uint32_t)(task - control->tasks), pod))
         ranges_add(&task->finished, (uint32_t)pod->index, (uint32_t)pod->index);
 }
@@ -288,61 +292,17 @@ static void place(struct job_control *control, struct podstate *pod)
     bool vacant = is_vacant(task, (uint32_t)pod->index);
     count_remembered(task, (uint32_t)pod->index, -1);
     slot->pod = pod;
-    count(task, pod, 1);
     remember_success(control, task, pod);
+    count(control, task, pod, 1);
     settle(task, (uint32_t)pod->index, vacant);
 }
 
-/* ---- evictions --------------------------------------------------------------------------------
+/* ---- pods -------------------------------------------------------------------------------------
  */
-
-static bool has_ended(const struct podstate *pod)
-{
-    return pod->phase == POD_PHASE_SUCCEEDED || pod->phase == POD_PHASE_FAILED;
-}
-
-/* A pod is gone: if it was running work of this job and we did not end it, it was evicted. */
-static void note_eviction(struct job_control *control, const struct podstate *pod)
-{
-    struct task_control *task;
-    const struct pod_slot *slot = job_control_slot(control, pod->task, pod->index, &task);
-    const bool ours = map_has(&control->own_deletes, str_of(pod->meta.uid));
-
-    (void)map_del(&control->own_deletes, str_of(pod->meta.uid));
-    if (!control->job || !slot || slot->pod != pod || ours || has_ended(pod) ||
-        control->evictions.n == EVICTIONS_MAX)
-        return;
-    const uint32_t index = (uint32_t)(task - control->tasks);
-    if (lifecycle_must_go(control, index, pod) ||
-        !job_policy_possible(control->job, &control->job->tasks[index], JOB_EVENT_POD_EVICTED))
-        return;
-    vec_push(&control->evictions,
-             ((struct job_eviction){.task = index,
-                                    .index = (uint32_t)pod->index,
-                                    .version = pod->job_version,
-                                    .retry_count = pod->retry_count,
-                                    .pod = intern_ref(pod->meta.name),
-                                    .at_ns = loop_wall(control->controller->loop)}));
-}
-
-/* Those that a restart or an end has answered are over. */
-static void drop_answered_evictions(struct job_control *control)
-{
-    for (size_t i = control->evictions.n; i-- > 0;) {
-        const struct job_eviction *eviction = &control->evictions.items[i];
-        if (eviction->task < control->task_count &&
-            !lifecycle_would_go(control, eviction->task, eviction->index, eviction->version,
-                                eviction->retry_count))
-            continue;
-        intern_put(eviction->pod);
-        vec_remove(&control->evictions, i);
-    }
-}
 
 void job_control_set_pod(struct job_control *control, struct podstate *old, struct podstate *now)
 {
-    if (old && !now)
-        note_eviction(control, old);
+    eviction_watch(control, old, now);
     if (old)
         unplace(control, old);
     if (now)
@@ -411,6 +371,8 @@ static void take_finished(struct job_control *control, const struct task_control
                            kept[k].finished.items[r].last);
         }
         (void)job_control_read_finished(control, i, &task->finished);
+        /* What was scaled away starts afresh should it come back. */
+        ranges_remove(&task->finished, task->size, UINT32_MAX);
         const uint32_t count = ranges_count(&task->finished, task->size);
         task->counts.by_phase[POD_PHASE_SUCCEEDED] = (int32_t)count;
         task->vacant -= count;
@@ -444,6 +406,8 @@ static void rebuild(struct job_control *control)
         lay_out(control);
         job_control_read_restarts(control);
         take_finished(control, before, same_run(control) ? before_count : 0);
+        if (control->seen_version == control->job->status.version)
+            depends_carry_over(control, before, before_count);
         control->seen_version = control->job->status.version;
         control->seen_retry_count = control->job->status.retry_count;
     }
@@ -486,7 +450,7 @@ void job_control_set_job(struct job_control *control, struct job *job, bool spec
     else
         job_control_read_restarts(control);
     if (job)
-        drop_answered_evictions(control);
+        evictions_drop_answered(control);
     job_control_mark(control);
 }
 
@@ -496,14 +460,5 @@ uint32_t job_control_present(const struct job_control *control)
 
     for (uint32_t i = 0; i < control->task_count; i++)
         sum += control->tasks[i].size - control->tasks[i].vacant;
-    return sum;
-}
-
-int32_t job_control_stray_terminating(const struct job_control *control)
-{
-    int32_t sum = 0;
-
-    for (size_t i = 0; i < control->strays.n; i++)
-        sum += control->strays.items[i]->meta.deleted_ns != 0;
     return sum;
 }

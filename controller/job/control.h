@@ -36,6 +36,10 @@ struct task_control {
     uint32_t vacant;           /* slots with neither pod nor create, and not finished */
     uint32_t cursor;           /* no vacant slot below */
     struct task_counts counts; /* of the pods in slots, and of finished indices without one */
+    int32_t old;               /* pods in slots of a version before the job's */
+    int64_t failing_ns;        /* wall time since when its containers restart too often, 0: not */
+    bool held;                 /* waits for other tasks: see depends.h */
+    bool released;             /* waits no more, in this run of the job */
     struct ranges finished;    /* indices that succeeded, whatever became of their pods */
     struct ranges restart;     /* indices whose pods of before `restart_retry` go */
     int32_t restart_retry;
@@ -55,6 +59,25 @@ struct job_decision {
     char cause[160]; /* why, in words; "" without an action */
 };
 
+/* A status write under way. */
+struct job_sent {
+    struct job_decision decision; /* without its command */
+    bool by_command;
+    enum job_phase from;
+    const char *event; /* reason of an Event to record with it, a constant */
+    char *event_text;  /* owned; NULL: none */
+};
+
+/* Delayed actions that were told of in this run of the job. */
+struct job_told {
+    int32_t version, retry_count;
+    uint32_t n;
+    struct {
+        enum job_action action;
+        int64_t timeout_ns;
+    } items[8];
+};
+
 /* Evictions of one job that wait for their policy at most. */
 #define EVICTIONS_MAX 4096
 
@@ -64,6 +87,14 @@ struct job_eviction {
     int32_t version, retry_count; /* of the job, when the pod was made */
     const char *pod;              /* interned name */
     int64_t at_ns;                /* wall time */
+};
+
+/* Why the API server refuses what the job needs. */
+enum job_trouble_kind { JOB_TROUBLE_GROUP, JOB_TROUBLE_OBJECT, JOB_TROUBLE_POD, JOB_TROUBLE_COUNT };
+
+struct job_trouble {
+    const char *reason; /* a constant, as in Events */
+    char *text;         /* owned; NULL: none */
 };
 
 /* A write of the job's PodGroup or status: at most one of each is under way. */
@@ -88,7 +119,9 @@ struct job_control {
     VEC(struct job_eviction) evictions;
     VEC(struct command *) commands; /* borrowed from the store, oldest first */
     struct map own_deletes;         /* UIDs of pods that we deleted and that are still there */
+    struct map ended_first;         /* UIDs of pods that had ended before they were deleted */
     struct loop_timer due;          /* when the next policy with a timeout acts */
+    int64_t group_unknown_ns;       /* wall time since when the PodGroup is Unknown, 0: not */
     int32_t seen_version, seen_retry_count; /* of the job, when slots were laid out */
     struct list creates;                    /* struct pod_create.link */
     uint32_t create_count;                  /* of them */
@@ -100,16 +133,16 @@ struct job_control {
     struct backoff create_backoff; /* grows while creates are refused */
     struct loop_timer hold;        /* active: no creates before it fires */
     bool probing;                  /* after a refusal: one create at a time until one succeeds */
-    const char *trouble_reason;    /* interned; why creates are refused, "" without */
-    char *trouble;                 /* owned; in words, NULL without */
-    bool names_held;               /* pods of an earlier job have names that we need */
-    bool doomed;                   /* a refusal that can never heal: the job fails */
+    struct job_trouble troubles[JOB_TROUBLE_COUNT];
+    bool names_held; /* pods of an earlier job have names that we need */
+    bool doomed;     /* a refusal that can never heal: the job fails */
 
     struct single_write group_write;  /* PodGroup create or patch */
     struct single_write group_delete; /* PodGroup delete */
     struct single_write status_write;
-    struct job_decision sent; /* of the last status write; without its command */
-    bool sent_by_command;
+    struct job_sent sent;            /* by the last status write */
+    struct backoff status_conflicts; /* in a row */
+    struct job_told told;
     int64_t status_written_ns; /* loop_now() of the last status write, 0 before */
 };
 
@@ -142,8 +175,6 @@ void job_control_set_create(struct job_control *control, const char *task, uint3
                             struct pod_create *create);
 /* Pods in slots plus pods being created. */
 uint32_t job_control_present(const struct job_control *control);
-/* Pods outside the slots that are terminating. */
-int32_t job_control_stray_terminating(const struct job_control *control);
 
 /* One reconcile pass: see reconcile.c. */
 void job_reconcile(struct job_control *control);

@@ -6,7 +6,10 @@
 #include "api/names.h"
 #include "base/intern.h"
 #include "base/log.h"
+#include "controller/job/depends.h"
+#include "controller/job/explain.h"
 #include "controller/job/wire.h"
+#include <stdarg.h>
 #include <stdio.h>
 
 #define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
@@ -33,9 +36,11 @@ bool group_is_old(const struct job_control *control)
                            : NULL;
     int32_t version = 0;
 
-    /* One without the mark was made by a controller that marks nothing: it is of the first run. */
-    if (!control->podgroup || (text && !str_to_i32(str_of(text), &version)))
+    if (!control->podgroup)
         return false;
+    /* One that somebody else made has no mark: it is of this run unless a new one begins. */
+    if (!text || !str_to_i32(str_of(text), &version))
+        return control->job->status.phase == JOB_RESTARTING;
     return version < control->job->status.version;
 }
 
@@ -47,23 +52,44 @@ bool group_admitted(const struct job_control *control)
 /* ---- content ----------------------------------------------------------------------------------
  */
 
-static void write_task_members(struct json_writer *w, const struct job *job)
+/* The group's minimum of a task, NULL when it does not count the task. */
+static const struct podgroup_task_member *member_of(const struct podgroup *podgroup,
+                                                    const char *task)
+{
+    for (uint32_t i = 0; podgroup && i < podgroup->min_task_member_count; i++) {
+        if (podgroup->min_task_member[i].task == task)
+            return &podgroup->min_task_member[i];
+    }
+    return NULL;
+}
+
+/* A task that waits for others is left out, or taken out. */
+static void write_task_members(struct json_writer *w, const struct job_control *control)
 {
     json_w_member_object(w, "minTaskMember");
-    for (uint32_t i = 0; i < job->task_count; i++) {
-        json_w_key(w, str_of(job->tasks[i].name));
-        json_w_i64(w, job_task_minimum(&job->tasks[i]));
+    for (uint32_t i = 0; i < control->task_count; i++) {
+        const struct job_task *task = &control->job->tasks[i];
+        const bool held = control->tasks[i].held;
+        if (held && !member_of(control->podgroup, task->name))
+            continue;
+        json_w_key(w, str_of(task->name));
+        if (held)
+            json_w_null(w);
+        else
+            json_w_i64(w, job_task_minimum(task));
     }
     json_w_end_object(w);
 }
 
 /* One sub-group policy for each task that is cut into partitions. */
-static void write_subgroups(struct json_writer *w, const struct job *job)
+static void write_subgroups(struct json_writer *w, const struct job_control *control)
 {
+    const struct job *job = control->job;
+
     json_w_member_array(w, "subGroupPolicy");
     for (uint32_t i = 0; i < job->task_count; i++) {
         const struct job_task *task = &job->tasks[i];
-        if (task->partition_size <= 0)
+        if (task->partition_size <= 0 || control->tasks[i].held)
             continue;
         json_w_object(w);
         json_w_member_str(w, "name", str_of(task->name));
@@ -93,18 +119,43 @@ static bool has_partitions(const struct job *job)
     return false;
 }
 
-/* The members that follow the job whenever it changes. */
-static void write_followed(struct json_writer *w, const struct job *job,
-                           const resource_list *min_resources)
+/* With what is to go from a map that patches are merged into. */
+static void write_min_resources(struct json_writer *w, const struct job_control *control)
 {
-    json_w_member_i64(w, "minMember", job->min_available);
-    write_task_members(w, job);
-    json_w_key(w, STR("minResources"));
-    resource_list_write(w, min_resources);
-    if (*job->priority_class_name)
+    const struct podgroup *podgroup = control->podgroup;
+    const resource_list *wanted = &control->min_resources;
+    char text[QUANTITY_TEXT_MAX];
+
+    json_w_member_object(w, "minResources");
+    for (size_t i = 0; i < wanted->n; i++) {
+        const size_t n = quantity_print(text, wanted->items[i].quantity);
+        json_w_member_str(w, wanted->items[i].name, str_make(text, n));
+    }
+    for (uint32_t i = 0; podgroup && i < podgroup->min_resources_count; i++) {
+        if (resource_list_get(wanted, str_of(podgroup->min_resources[i].name)))
+            continue;
+        json_w_key(w, str_of(podgroup->min_resources[i].name));
+        json_w_null(w);
+    }
+    json_w_end_object(w);
+}
+
+/* The members that follow the job whenever it changes. */
+static void write_followed(struct json_writer *w, const struct job_control *control)
+{
+    const struct job *job = control->job;
+
+    json_w_member_i64(w, "minMember", depends_minimum(control));
+    write_task_members(w, control);
+    write_min_resources(w, control);
+    if (*job->priority_class_name) {
         json_w_member_str(w, "priorityClassName", str_of(job->priority_class_name));
+    } else if (control->podgroup && *control->podgroup->priority_class_name) {
+        json_w_key(w, STR("priorityClassName"));
+        json_w_null(w);
+    }
     if (has_partitions(job))
-        write_subgroups(w, job);
+        write_subgroups(w, control);
 }
 
 /* What kubectl keeps on an object to compare with is the Job's alone. */
@@ -120,8 +171,7 @@ static void write_annotations(struct json_writer *w, const struct kube_pairs *an
             strcmp(annotations->items[i].key, KEY_JOB_VERSION) != 0)
             json_w_member_str(w, annotations->items[i].key, str_of(annotations->items[i].value));
     }
-    if (version > 0)
-        json_w_member_str(w, KEY_JOB_VERSION, str_of(text));
+    json_w_member_str(w, KEY_JOB_VERSION, str_of(text));
     json_w_end_object(w);
 }
 
@@ -146,7 +196,7 @@ static void write_new_group(struct json_writer *w, const struct job_control *con
         json_w_member_str(w, "queue", str_of(job->queue));
     if (*job->network_topology)
         json_w_member_raw(w, "networkTopology", str_of(job->network_topology));
-    write_followed(w, job, &control->min_resources);
+    write_followed(w, control);
     json_w_end_object(w);
     json_w_end_object(w);
 }
@@ -156,8 +206,12 @@ static int min_resources(struct job_control *control, struct error *err)
 {
     if (control->min_resources_known)
         return 0;
+    cleanup_free bool *left_out = xcalloc(control->task_count + 1, sizeof(*left_out));
+    for (uint32_t i = 0; i < control->task_count; i++)
+        left_out[i] = control->tasks[i].held;
+    const struct job_gang gang = {depends_minimum(control), left_out};
     resource_list_clear(&control->min_resources);
-    if (job_min_resources(control->job, control->controller->priorityclasses,
+    if (job_min_resources(control->job, &gang, control->controller->priorityclasses,
                           &control->min_resources, err) < 0)
         return -1;
     control->min_resources_known = true;
@@ -178,7 +232,7 @@ static bool render(struct buf *path, struct buf *body, void *arg)
         json_w_member_str(&w, "uid", str_of(control->podgroup->meta.uid));
         json_w_end_object(&w);
         json_w_member_object(&w, "spec");
-        write_followed(&w, control->job, &control->min_resources);
+        write_followed(&w, control);
         json_w_end_object(&w);
         json_w_end_object(&w);
     } else {
@@ -190,14 +244,13 @@ static bool render(struct buf *path, struct buf *body, void *arg)
 /* ---- comparison -------------------------------------------------------------------------------
  */
 
-static bool members_equal(const struct job *job, const struct podgroup *podgroup)
+static bool members_equal(const struct job_control *control)
 {
-    for (uint32_t i = 0; i < job->task_count; i++) {
-        bool equal = false;
-        for (uint32_t k = 0; k < podgroup->min_task_member_count && !equal; k++)
-            equal = podgroup->min_task_member[k].task == job->tasks[i].name &&
-                    podgroup->min_task_member[k].min == job_task_minimum(&job->tasks[i]);
-        if (!equal)
+    for (uint32_t i = 0; i < control->task_count; i++) {
+        const struct job_task *task = &control->job->tasks[i];
+        const struct podgroup_task_member *member = member_of(control->podgroup, task->name);
+        if (control->tasks[i].held ? member != NULL
+                                   : !member || member->min != job_task_minimum(task))
             return false;
     }
     return true;
@@ -217,10 +270,9 @@ static bool up_to_date(const struct job_control *control)
     const struct job *job = control->job;
     const struct podgroup *podgroup = control->podgroup;
 
-    return podgroup->min_member == job->min_available &&
-           (!*job->priority_class_name ||
-            podgroup->priority_class_name == job->priority_class_name) &&
-           members_equal(job, podgroup) && resources_equal(podgroup, &control->min_resources);
+    return podgroup->min_member == depends_minimum(control) &&
+           podgroup->priority_class_name == job->priority_class_name && members_equal(control) &&
+           resources_equal(podgroup, &control->min_resources);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------
@@ -232,6 +284,22 @@ static void after_write(struct job_control *control)
         job_control_mark(control);
     else
         job_control_release(control);
+}
+
+/* Told on the job, and once in an Event. */
+__attribute__((format(printf, 2, 3))) static void refused(struct job_control *control,
+                                                          const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (!trouble_set(control, JOB_TROUBLE_GROUP, "PodGroupError", text))
+        return;
+    log_warn("job %s/%s: %s", control->ns, control->name, text);
+    job_event(control, EVENT_WARNING, "PodGroupError", "%s", text);
 }
 
 /* After an answer: whoever changes what we wrote is not argued with in a tight loop. */
@@ -257,8 +325,8 @@ static void looked_up(const struct kube_result *result, void *arg)
         settle(control);
     } else if (result->error.cls != ERROR_NOT_FOUND) {
         if (podgroup)
-            job_event(control, EVENT_WARNING, "PodGroupError",
-                      "PodGroup %s exists and does not belong to this job", podgroup->meta.name);
+            refused(control, "there is a PodGroup %s that does not belong to this job",
+                    podgroup->meta.name);
         single_write_retry(control, &control->group_write);
     }
     podgroup_free(podgroup);
@@ -286,6 +354,7 @@ static void written(const struct kube_result *result, void *arg)
     write->request = NULL;
     if (result->error.cls == ERROR_NONE) {
         (void)store_apply(control->controller->podgroups, result->body);
+        trouble_clear(control, JOB_TROUBLE_GROUP);
         settle(control);
     } else if (result->error.cls == ERROR_CANCELLED) {
         /* The job went away while this waited. */
@@ -294,12 +363,7 @@ static void written(const struct kube_result *result, void *arg)
         look_up(control);
         return;
     } else {
-        if (write->backoff.failures == 0) {
-            log_warn("job %s/%s: PodGroup cannot be written: %s", control->ns, control->name,
-                     result->error.text);
-            job_event(control, EVENT_WARNING, "PodGroupError", "PodGroup cannot be written: %s",
-                      result->error.text);
-        }
+        refused(control, "PodGroup cannot be written: %s", result->error.text);
         single_write_retry(control, write);
     }
     after_write(control);
@@ -313,8 +377,7 @@ void group_sync(struct job_control *control)
     if (single_write_busy(write))
         return;
     if (min_resources(control, &err) < 0) {
-        if (write->backoff.failures == 0)
-            job_event(control, EVENT_WARNING, "PodGroupError", "%s", err.text);
+        refused(control, "%s", err.text);
         single_write_retry(control, write);
         return;
     }

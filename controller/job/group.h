@@ -16,11 +16,17 @@ bool group_is_old(const struct job_control *control);
 /* True once the scheduler has let the gang in: pods may be created. */
 bool group_admitted(const struct job_control *control);
 
+struct job_gang {
+    int32_t minimum;      /* pods */
+    const bool *left_out; /* one a task, those that do not start yet; NULL: all start. Borrowed */
+};
+
 /*
  * What the gang needs at its minimum, summed over the pods of the most important tasks first;
  * ERROR_INVALID when a template cannot be read.
  */
-int job_min_resources(const struct job *job, const struct store *priorityclasses,
-                      resource_list *ret_list, struct error *err);
+int job_min_resources(const struct job *job, const struct job_gang *gang,
+                      const struct store *priorityclasses, resource_list *ret_list,
+                      struct error *err);
 
 #endif

@@ -20,11 +20,32 @@
 #define MEMORY_FINISHED_TASK "finished-"
 #define MEMORY_COMMAND "command"
 
-/* `counts` holds one item a task. *ret_next_ns: wall time at which a policy's timeout ends, or 0.
- */
-void lifecycle_decide(const struct job_control *control, const struct task_counts *counts,
-                      struct job_decision *ret_decision, int64_t *ret_next_ns);
+/* Policies that matched and whose timeout is not over. */
+#define JOB_WAITS_MAX 8
+struct job_waits {
+    int64_t next_ns; /* wall time at which the first of them acts; 0: none waits */
+    struct job_wait {
+        enum job_action action;
+        int64_t timeout_ns;
+        int64_t at_ns;      /* when it happened */
+    } items[JOB_WAITS_MAX]; /* each pair of action and timeout once */
+    uint32_t n;
+};
 
+/* What the next write of the status is to say. */
+void lifecycle_decide(const struct job_control *control, struct job_decision *ret_decision,
+                      struct job_waits *ret_waits);
+
+/*
+ * Pods as they count once the decision is written: those that have to go are terminating already.
+ * `ret_counts` gets one item a task; the sum has the pods outside the slots as well.
+ */
+struct task_counts lifecycle_count(const struct job_control *control,
+                                   const struct job_decision *decision,
+                                   struct task_counts *ret_counts);
+
+/* True when the pod is of a run before `version`. */
+bool lifecycle_is_old(const struct podstate *pod, int32_t version);
 /* True when the pod at this place has to go: by a restart, an end, or a version that is over. */
 bool lifecycle_must_go(const struct job_control *control, uint32_t task,
                        const struct podstate *pod);
@@ -42,6 +63,8 @@ void lifecycle_write_memory(struct json_writer *w, const struct job_control *con
 bool lifecycle_memory_differs(const struct job_control *control,
                               const struct job_decision *decision);
 
+/* An Event for each delayed action that is new, once. */
+void lifecycle_tell_waits(struct job_control *control, const struct job_waits *waits);
 /* Events for a decision that was written; `by_command`: a Command asked for it. */
 void lifecycle_announce(struct job_control *control, const struct job_decision *decision,
                         bool by_command);

@@ -71,24 +71,25 @@ static int usage_of(const struct job_task *task, resource_list *usage, struct er
     return 0;
 }
 
-/* How many pods of each ranked task the minimum is made of. */
-static void choose(const struct job *job, const struct ranked_task *ranked, int64_t *taken)
+/* How many pods of each of the `count` ranked tasks the minimum is made of. */
+static void choose(int32_t minimum, const struct ranked_task *ranked, uint32_t count,
+                   int64_t *taken)
 {
-    int64_t minimums = 0, rest = job->min_available;
+    int64_t minimums = 0, rest = minimum;
 
-    for (uint32_t i = 0; i < job->task_count; i++) {
-        const struct job_task *task = &job->tasks[i];
+    for (uint32_t i = 0; i < count; i++) {
+        const struct job_task *task = ranked[i].task;
         minimums += task->has_min_available ? task->min_available : task->replicas;
     }
-    for (uint32_t i = 0; i < job->task_count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const struct job_task *task = ranked[i].task;
-        int64_t want = job->min_available < minimums ? task->replicas
-                       : task->has_min_available     ? task->min_available
-                                                     : 0;
+        int64_t want = minimum < minimums        ? task->replicas
+                       : task->has_min_available ? task->min_available
+                                                 : 0;
         taken[i] = want < rest ? want : rest;
         rest -= taken[i];
     }
-    for (uint32_t i = 0; i < job->task_count && rest > 0; i++) {
+    for (uint32_t i = 0; i < count && rest > 0; i++) {
         int64_t more = ranked[i].task->replicas - taken[i];
         more = more < rest ? more : rest;
         if (more > 0) {
@@ -98,19 +99,23 @@ static void choose(const struct job *job, const struct ranked_task *ranked, int6
     }
 }
 
-int job_min_resources(const struct job *job, const struct store *priorityclasses,
-                      resource_list *ret_list, struct error *err)
+int job_min_resources(const struct job *job, const struct job_gang *gang,
+                      const struct store *priorityclasses, resource_list *ret_list,
+                      struct error *err)
 {
     cleanup_free struct ranked_task *ranked = xcalloc(job->task_count + 1, sizeof(*ranked));
     cleanup_free int64_t *taken = xcalloc(job->task_count + 1, sizeof(*taken));
     resource_list sum = {0};
+    uint32_t count = 0;
 
-    for (uint32_t i = 0; i < job->task_count; i++)
-        ranked[i] =
-            (struct ranked_task){&job->tasks[i], i, priority_of(&job->tasks[i], priorityclasses)};
-    qsort(ranked, job->task_count, sizeof(*ranked), by_priority);
-    choose(job, ranked, taken);
     for (uint32_t i = 0; i < job->task_count; i++) {
+        const struct job_task *task = &job->tasks[i];
+        if (!gang->left_out || !gang->left_out[i])
+            ranked[count++] = (struct ranked_task){task, i, priority_of(task, priorityclasses)};
+    }
+    qsort(ranked, count, sizeof(*ranked), by_priority);
+    choose(gang->minimum, ranked, count, taken);
+    for (uint32_t i = 0; i < count; i++) {
         resource_list usage = {0};
         if (taken[i] > 0 && usage_of(ranked[i].task, &usage, err) < 0) {
             resource_list_clear(&usage);

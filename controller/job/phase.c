@@ -11,6 +11,7 @@ struct task_counts job_count_all(const struct job *job, const struct task_counts
         for (int phase = 0; phase < POD_PHASE_COUNT; phase++)
             sum.by_phase[phase] += counts[i].by_phase[phase];
         sum.terminating += counts[i].terminating;
+        sum.ready += counts[i].ready;
     }
     return sum;
 }

@@ -11,6 +11,7 @@
 struct task_counts {
     int32_t by_phase[POD_PHASE_COUNT];
     int32_t terminating;
+    int32_t ready; /* of those that run, with all containers ready */
 };
 
 /*

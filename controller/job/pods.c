@@ -5,6 +5,9 @@
 #include "api/names.h"
 #include "base/intern.h"
 #include "base/log.h"
+#include "controller/job/depends.h"
+#include "controller/job/explain.h"
+#include "controller/job/metrics.h"
 #include "controller/job/wire.h"
 
 #define CREATE_TIMEOUT (30 * NSEC_PER_SEC)
@@ -93,12 +96,7 @@ static void clear_trouble(struct job_control *control)
 {
     control->probing = false;
     backoff_reset(&control->create_backoff);
-    if (!control->trouble)
-        return;
-    free(take_ptr(control->trouble));
-    intern_put(control->trouble_reason);
-    control->trouble_reason = intern_get(STR(""));
-    job_control_mark(control);
+    trouble_clear(control, JOB_TROUBLE_POD);
 }
 
 /* Withdraws what waits in the window; what is in flight or in doubt is left to be settled. */
@@ -121,19 +119,14 @@ static void withdraw_waiting(struct job_control *control)
 static void hold(struct job_control *control, const char *pod, const struct error *why)
 {
     struct loop *loop = control->controller->loop;
-    bool news = !control->trouble || strcmp(control->trouble, why->text) != 0;
 
     if (!loop_timer_active(&control->hold))
         loop_timer_set(loop, &control->hold,
                        backoff_next(&control->create_backoff, loop_rng(loop)));
     control->probing = true;
     withdraw_waiting(control);
-    if (!news)
+    if (!trouble_set(control, JOB_TROUBLE_POD, "FailedCreate", why->text))
         return;
-    free(control->trouble);
-    control->trouble = xstrdup(why->text);
-    intern_put(control->trouble_reason);
-    control->trouble_reason = intern_get(STR("FailedCreate"));
     log_warn("job %s/%s: pod %s cannot be created: %s", control->ns, control->name, pod, why->text);
     job_event(control, EVENT_WARNING, "FailedCreate", "Error creating pod %s: %s", pod, why->text);
 }
@@ -247,8 +240,12 @@ static void created(const struct kube_result *result, void *arg)
 
     create->request = NULL;
     if (result->error.cls == ERROR_NONE) {
+        const struct podstate *pod;
         clear_trouble(control);
-        (void)store_apply(control->controller->pods, result->body);
+        pod = store_apply(control->controller->pods, result->body);
+        if (pod && control->job)
+            job_metrics_pod_made(control->controller,
+                                 pod->meta.created_ns - control->job->meta.created_ns);
         create_settle(create);
     } else if (result->error.cls == ERROR_CANCELLED && result->outcome == KUBE_NOT_SENT) {
         create_settle(create);
@@ -322,7 +319,7 @@ static void fill_task(struct job_control *control, struct task_control *task, ui
 void pods_create_missing(struct job_control *control)
 {
     uint32_t limit = control->probing ? 1 : JOB_CREATE_CHUNK;
-    int32_t minimum = control->job->min_available;
+    int32_t minimum = depends_minimum(control);
     bool held = control->names_held;
     uint32_t present;
 
@@ -330,7 +327,8 @@ void pods_create_missing(struct job_control *control)
         return;
     control->names_held = false;
     for (uint32_t i = 0; i < control->task_count; i++)
-        fill_task(control, &control->tasks[i], limit);
+        if (depends_may_start(control, i))
+            fill_task(control, &control->tasks[i], limit);
     if (control->names_held != held)
         job_control_mark(control); /* the status tells */
     present = job_control_present(control) - control->create_count;
@@ -466,13 +464,43 @@ void pods_cancel_deletes(struct job_control *control)
     map_clear(&control->deletes);
 }
 
+bool pod_is_surplus(const struct job_control *control, const struct podstate *pod)
+{
+    for (uint32_t i = 0; i < control->task_count; i++) {
+        if (control->tasks[i].name == pod->task)
+            return pod->index >= 0 && (uint32_t)pod->index >= control->tasks[i].size;
+    }
+    return false;
+}
+
+/* Those that wait go first, then those that cost least, then the highest. */
+static int by_loss(const void *a, const void *b)
+{
+    const struct podstate *left = *(const struct podstate *const *)a;
+    const struct podstate *right = *(const struct podstate *const *)b;
+    const bool left_waits = left->phase == POD_PHASE_PENDING;
+    const bool right_waits = right->phase == POD_PHASE_PENDING;
+
+    if (left_waits != right_waits)
+        return left_waits ? -1 : 1;
+    if (left->deletion_cost != right->deletion_cost)
+        return left->deletion_cost < right->deletion_cost ? -1 : 1;
+    return (right->index > left->index) - (right->index < left->index);
+}
+
 void pods_delete_surplus(struct job_control *control)
 {
+    VEC(struct podstate *) surplus = {0};
+
     for (size_t i = 0; i < control->strays.n; i++) {
         struct podstate *pod = control->strays.items[i];
-        struct task_control *task;
-        (void)job_control_slot(control, pod->task, pod->index, &task);
-        if (task && pod->index >= 0 && (uint32_t)pod->index >= task->size)
-            pods_delete(control, pod);
+        if (!pod->meta.deleted_ns && !map_has(&control->deletes, str_of(pod->meta.uid)) &&
+            pod_is_surplus(control, pod))
+            vec_push(&surplus, pod);
     }
+    if (surplus.n > 1)
+        qsort(surplus.items, surplus.n, sizeof(*surplus.items), by_loss);
+    for (size_t i = 0; i < surplus.n; i++)
+        pods_delete(control, surplus.items[i]);
+    vec_clear(&surplus);
 }

@@ -22,7 +22,10 @@ void pods_reattach(struct job_control *control);
 void pods_delete(struct job_control *control, struct podstate *pod);
 /* Withdraws every delete that has not been answered. */
 void pods_cancel_deletes(struct job_control *control);
-/* Deletes what scaling down left over: pods of known tasks beyond their replicas. */
+/* True for a pod of a known task beyond its replicas. */
+bool pod_is_surplus(const struct job_control *control, const struct podstate *pod);
+/* Deletes what scaling down left over: pending pods first, then those of the lowest
+ * controller.kubernetes.io/pod-deletion-cost, then from the highest index down. */
 void pods_delete_surplus(struct job_control *control);
 
 #endif

@@ -3,6 +3,7 @@
  */
 #include "controller/job/commands.h"
 #include "controller/job/control.h"
+#include "controller/job/depends.h"
 #include "controller/job/group.h"
 #include "controller/job/lifecycle.h"
 #include "controller/job/pods.h"
@@ -18,7 +19,7 @@ static void wind_down(struct job_control *control)
 
 /* Pods are wanted: the group, and the pods once it was let in. While a job restarts as a whole, its
  * old group and pods go first. */
-static void keep_up(struct job_control *control)
+static void keep_up(struct job_control *control, bool settled)
 {
     const enum job_phase phase = control->job->status.phase;
 
@@ -30,7 +31,7 @@ static void keep_up(struct job_control *control)
         return;
     }
     group_sync(control);
-    if (phase != JOB_RESTARTING && group_admitted(control) && !control->doomed)
+    if (settled && phase != JOB_RESTARTING && group_admitted(control) && !control->doomed)
         pods_create_missing(control);
 }
 
@@ -47,10 +48,11 @@ void job_reconcile(struct job_control *control)
         pods_cancel_creates(control);
         return;
     }
-    status_sync(control);
+    depends_update(control);
+    const bool settled = status_sync(control);
     commands_settle(control);
     if (job_phase_wants_pods(job->status.phase))
-        keep_up(control);
+        keep_up(control, settled);
     else
         wind_down(control);
 }

@@ -5,7 +5,12 @@
 #include "api/names.h"
 #include "base/intern.h"
 #include "base/log.h"
-#include "controller/job/lifecycle.h"
+#include "controller/job/explain.h"
+#include "controller/job/happening.h"
+#include "controller/job/metrics.h"
+
+/* So many conflicts in a row are answered within two seconds; after that it takes longer. */
+#define CONFLICTS_AT_ONCE 30
 
 /* Counts are sent this long after the write before. */
 #define COUNT_INTERVAL NSEC_PER_SEC
@@ -14,61 +19,34 @@
 struct wanted {
     struct job_decision decision;
     enum job_phase phase; /* the decision's */
-    int64_t next_ns;      /* when a policy's timeout ends, wall time; 0: none */
-    struct task_counts sum;
-    const char *reason, *message;
+    struct job_waits waits;
+    struct task_counts sum, *tasks; /* owned, one a task */
+    struct explanation why;
     bool over; /* the stored phase is final: what ended stays counted, whatever became of it */
 };
 
-/* While a job waits, why: what refuses its pods, or what the scheduler says of its group. */
-static void explain(const struct job_control *control, struct wanted *wanted)
+static void want(const struct job_control *control, struct wanted *ret_wanted)
 {
-    const struct podgroup_condition *condition = NULL;
+    const struct job_status *status = &control->job->status;
+    struct wanted *wanted = ret_wanted;
 
-    wanted->reason = wanted->message = "";
+    *wanted = (struct wanted){.over = job_phase_finished(status->phase)};
+    lifecycle_decide(control, &wanted->decision, &wanted->waits);
+    wanted->phase = wanted->decision.phase;
+    wanted->tasks = xcalloc(control->task_count + 1, sizeof(*wanted->tasks));
+    wanted->sum = lifecycle_count(control, &wanted->decision, wanted->tasks);
     if (wanted->over) {
-        wanted->reason = control->job->status.reason;
-        wanted->message = control->job->status.message;
-        return;
+        wanted->sum.by_phase[POD_PHASE_SUCCEEDED] = status->succeeded;
+        wanted->sum.by_phase[POD_PHASE_FAILED] = status->failed;
     }
-    if (control->trouble) {
-        wanted->reason = control->trouble_reason;
-        wanted->message = control->trouble;
-        return;
-    }
-    if (control->names_held) {
-        wanted->reason = "FailedCreate";
-        wanted->message = "pods of an earlier job of this name still exist; waiting for them to go";
-        return;
-    }
-    if (wanted->phase != JOB_PENDING || !control->podgroup)
-        return;
-    condition = podgroup_condition(control->podgroup, PODGROUP_UNSCHEDULABLE);
-    if (condition && strcmp(condition->status, "True") == 0) {
-        wanted->reason = condition->reason;
-        wanted->message = condition->message;
-    }
+    explain(control, wanted->phase, &wanted->why);
 }
 
-static struct wanted want(const struct job_control *control)
+static void wanted_clear(struct wanted *wanted)
 {
-    struct wanted wanted = {.phase = control->job->status.phase};
-    cleanup_free struct task_counts *counts = xcalloc(control->task_count + 1, sizeof(*counts));
-
-    for (uint32_t i = 0; i < control->task_count; i++)
-        counts[i] = control->tasks[i].counts;
-    wanted.sum = job_count_all(control->job, counts);
-    wanted.sum.terminating += job_control_stray_terminating(control);
-    wanted.over = job_phase_finished(wanted.phase);
-    if (wanted.over) {
-        wanted.sum.by_phase[POD_PHASE_SUCCEEDED] = control->job->status.succeeded;
-        wanted.sum.by_phase[POD_PHASE_FAILED] = control->job->status.failed;
-    }
-    lifecycle_decide(control, counts, &wanted.decision, &wanted.next_ns);
-    wanted.phase = wanted.decision.phase;
-    explain(control, &wanted);
-    return wanted;
+    free(wanted->tasks);
 }
+#define cleanup_wanted __attribute__((cleanup(wanted_clear)))
 
 /* A change of phase, or a step of the job's life: written at once. */
 static bool phase_differs(const struct job *job, const struct wanted *wanted)
@@ -91,8 +69,8 @@ static bool counts_differ(const struct job *job, const struct wanted *wanted)
            status->unknown != by_phase[POD_PHASE_UNKNOWN] ||
            status->terminating != wanted->sum.terminating ||
            status->min_available != job->min_available ||
-           strcmp(status->reason, wanted->reason) != 0 ||
-           strcmp(status->message, wanted->message) != 0;
+           strcmp(status->reason, wanted->why.reason) != 0 ||
+           strcmp(status->message, wanted->why.message) != 0;
 }
 
 static bool rest_differs(const struct job_control *control, const struct wanted *wanted)
@@ -157,8 +135,8 @@ static void write_state(struct json_writer *w, const struct job *job, const stru
 
     json_w_member_object(w, "state");
     json_w_member_str(w, "phase", str_of(job_phase_name(wanted->phase)));
-    write_text(w, "reason", wanted->reason);
-    write_text(w, "message", wanted->message);
+    write_text(w, "reason", wanted->why.reason);
+    write_text(w, "message", wanted->why.message);
     json_w_member_str(w, "lastTransitionTime", str_make(text, n));
     json_w_end_object(w);
     if (moved)
@@ -169,15 +147,15 @@ static void write_state(struct json_writer *w, const struct job *job, const stru
     }
 }
 
-static void write_tasks(struct json_writer *w, const struct job_control *control)
+static void write_tasks(struct json_writer *w, const struct job_control *control,
+                        const struct task_counts *counts)
 {
     json_w_member_object(w, "taskStatusCount");
     for (uint32_t i = 0; i < control->task_count; i++) {
-        const struct task_control *task = &control->tasks[i];
-        json_w_member_object(w, task->name);
+        json_w_member_object(w, control->tasks[i].name);
         json_w_member_object(w, "phase");
         for (int phase = 0; phase < POD_PHASE_COUNT; phase++)
-            write_count(w, pod_phase_name((enum pod_phase)phase), task->counts.by_phase[phase]);
+            write_count(w, pod_phase_name((enum pod_phase)phase), counts[i].by_phase[phase]);
         json_w_end_object(w);
         json_w_end_object(w);
     }
@@ -202,8 +180,23 @@ static void write_status(struct json_writer *w, const struct job_control *contro
     write_count(w, "retryCount", wanted->decision.retry_count);
     lifecycle_write_memory(w, control, &wanted->decision);
     if (!wanted->over)
-        write_tasks(w, control);
+        write_tasks(w, control, wanted->tasks);
     json_w_end_object(w);
+}
+
+/* For when the answer comes: what was decided, and what is to be told. */
+static void note_sent(struct job_control *control, const struct wanted *wanted)
+{
+    struct job_sent *sent = &control->sent;
+
+    sent->decision = wanted->decision;
+    sent->decision.command = NULL; /* it may go while the write is under way */
+    sent->by_command = wanted->decision.command != NULL;
+    sent->from = control->job->status.phase;
+    free(take_ptr(sent->event_text));
+    sent->event = wanted->why.event;
+    if (sent->event && strcmp(control->job->status.message, wanted->why.message) != 0)
+        sent->event_text = explain_event_text(control, &wanted->why);
 }
 
 static bool render(struct buf *path, struct buf *body, void *arg)
@@ -213,7 +206,8 @@ static bool render(struct buf *path, struct buf *body, void *arg)
 
     if (!control->job || control->job->meta.deleted_ns)
         return false;
-    struct wanted wanted = want(control);
+    struct wanted wanted cleanup_wanted = {0};
+    want(control, &wanted);
     if (!phase_differs(control->job, &wanted) && !rest_differs(control, &wanted))
         return false;
     buf_add_cstr(path, "/apis/" BATCH_API_VERSION "/namespaces/");
@@ -227,14 +221,33 @@ static bool render(struct buf *path, struct buf *body, void *arg)
     json_w_end_object(&w);
     write_status(&w, control, &wanted);
     json_w_end_object(&w);
-    control->sent = wanted.decision;
-    control->sent.command = NULL; /* it may go while the write is under way */
-    control->sent_by_command = wanted.decision.command != NULL;
+    note_sent(control, &wanted);
     return true;
 }
 
 /* ---- writing ----------------------------------------------------------------------------------
  */
+
+static void announce(struct job_control *control)
+{
+    struct job_sent *sent = &control->sent;
+
+    lifecycle_announce(control, &sent->decision, sent->by_command);
+    if (sent->event_text)
+        job_event(control, EVENT_WARNING, sent->event, "%s", sent->event_text);
+    free(take_ptr(sent->event_text));
+    if (control->job && sent->decision.phase != sent->from)
+        job_metrics_phase(control, sent->decision.phase);
+}
+
+/* Another writer was faster: what is there now is read and decided upon again, soon. */
+static void after_conflict(struct job_control *control)
+{
+    struct loop *loop = control->controller->loop;
+
+    loop_timer_set(loop, &control->status_write.timer,
+                   backoff_next(&control->status_conflicts, loop_rng(loop)));
+}
 
 static void written(const struct kube_result *result, void *arg)
 {
@@ -244,8 +257,12 @@ static void written(const struct kube_result *result, void *arg)
     write->request = NULL;
     if (result->error.cls == ERROR_NONE) {
         backoff_reset(&write->backoff);
-        lifecycle_announce(control, &control->sent, control->sent_by_command);
+        backoff_reset(&control->status_conflicts);
+        announce(control);
         (void)store_apply(control->controller->jobs, result->body);
+    } else if (result->error.cls == ERROR_CONFLICT &&
+               control->status_conflicts.failures < CONFLICTS_AT_ONCE) {
+        after_conflict(control);
     } else if (result->error.cls != ERROR_CANCELLED && result->error.cls != ERROR_NOT_FOUND) {
         if (write->backoff.failures == 0)
             log_warn("job %s/%s: status cannot be written: %s", control->ns, control->name,
@@ -258,44 +275,63 @@ static void written(const struct kube_result *result, void *arg)
         job_control_release(control);
 }
 
-/* A policy's timeout is looked at when it ends. */
-static void arm(struct job_control *control, int64_t at_ns)
+/* Timeouts of policies, and what there will be to say, are looked at when their time comes. */
+static void arm(struct job_control *control, const struct wanted *wanted)
 {
     struct loop *loop = control->controller->loop;
-    int64_t delay_ns = at_ns - loop_wall(loop);
+    int64_t at_ns = wanted->waits.next_ns;
 
+    if (wanted->why.next_ns && (at_ns == 0 || wanted->why.next_ns < at_ns))
+        at_ns = wanted->why.next_ns;
     loop_timer_cancel(loop, &control->due);
     if (at_ns)
-        loop_timer_set(loop, &control->due, delay_ns > 0 ? delay_ns : 0);
+        loop_timer_set(loop, &control->due, at_ns - loop_wall(loop));
 }
 
-void status_sync(struct job_control *control)
+static void submit(struct job_control *control)
 {
     struct controller *controller = control->controller;
-    struct single_write *write = &control->status_write;
-    struct wanted wanted = want(control);
-    bool at_once = phase_differs(control->job, &wanted);
 
-    arm(control, wanted.next_ns);
-
-    if (write->request || (loop_timer_active(&write->timer) && !at_once))
-        return;
-    if (!at_once && !rest_differs(control, &wanted))
-        return;
-    int64_t age = loop_now(controller->loop) - control->status_written_ns;
-    if (!at_once && age < COUNT_INTERVAL) {
-        loop_timer_set(controller->loop, &write->timer, COUNT_INTERVAL - age);
-        return;
-    }
-    if (write->backoff.failures > 0 && loop_timer_active(&write->timer))
-        return;
-    loop_timer_cancel(controller->loop, &write->timer);
+    loop_timer_cancel(controller->loop, &control->status_write.timer);
     control->status_written_ns = loop_now(controller->loop);
-    write->request =
+    control->status_write.request =
         window_submit(controller->window, &(struct window_spec){.cls = WINDOW_STATUS,
                                                                 .method = KUBE_PATCH,
                                                                 .content = KUBE_MERGE_PATCH,
                                                                 .render = render,
                                                                 .done = written,
                                                                 .arg = control});
+}
+
+/* True while an earlier try has to be waited for. */
+static bool backing_off(const struct job_control *control)
+{
+    const struct single_write *write = &control->status_write;
+
+    return loop_timer_active(&write->timer) &&
+           (write->backoff.failures > 0 || control->status_conflicts.failures > 0);
+}
+
+bool status_sync(struct job_control *control)
+{
+    struct controller *controller = control->controller;
+    struct single_write *write = &control->status_write;
+    struct wanted wanted cleanup_wanted = {0};
+
+    happening_date(control);
+    want(control, &wanted);
+    arm(control, &wanted);
+    lifecycle_tell_waits(control, &wanted.waits);
+    const bool at_once = phase_differs(control->job, &wanted);
+    const bool settled = wanted.decision.action == JOB_ACTION_NONE;
+    if (write->request || backing_off(control) || (loop_timer_active(&write->timer) && !at_once))
+        return settled;
+    if (!at_once && !rest_differs(control, &wanted))
+        return settled;
+    const int64_t age_ns = loop_now(controller->loop) - control->status_written_ns;
+    if (!at_once && age_ns < COUNT_INTERVAL)
+        loop_timer_set(controller->loop, &write->timer, COUNT_INTERVAL - age_ns);
+    else
+        submit(control);
+    return settled;
 }

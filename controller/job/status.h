@@ -10,7 +10,8 @@
 
 #include "controller/job/control.h"
 
-/* Writes the status if it differs from what is stored, now or within the second. */
-void status_sync(struct job_control *control);
+/* Writes the status if it differs from what is stored, now or within the second. False while an
+ * action is decided upon but not written: until then nothing new is begun. */
+bool status_sync(struct job_control *control);
 
 #endif

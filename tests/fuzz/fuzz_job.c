@@ -46,7 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             check_pod(job, i);
     }
     classes = store_new(&priorityclass_store_type);
-    if (job_min_resources(job, classes, &list, &err) < 0)
+    const struct job_gang gang = {.minimum = job->min_available};
+    if (job_min_resources(job, &gang, classes, &list, &err) < 0)
         FUZZ_CHECK(err.text[0] != '\0');
     resource_list_clear(&list);
     store_free(classes);

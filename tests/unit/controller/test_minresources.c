@@ -25,7 +25,8 @@ static void check(const char *min_available, const char *tasks, const char *cpu,
         fail_msg("%s", err.text);
     (void)store_apply(classes, STR("{\"metadata\":{\"name\":\"high\",\"uid\":\"p1\","
                                    "\"resourceVersion\":\"1\"},\"value\":1000}"));
-    assert_int_equal(job_min_resources(job, classes, &list, &err), 0);
+    const struct job_gang gang = {.minimum = job->min_available};
+    assert_int_equal(job_min_resources(job, &gang, classes, &list, &err), 0);
     (void)quantity_print(value, *resource_list_get(&list, STR("cpu")));
     assert_string_equal(value, cpu);
     (void)quantity_print(value, *resource_list_get(&list, STR("requests.cpu")));
@@ -87,7 +88,8 @@ static void names_of_a_quota(void **state)
 
     (void)state;
     assert_non_null(job);
-    assert_int_equal(job_min_resources(job, classes, &list, &err), 0);
+    const struct job_gang gang = {.minimum = job->min_available};
+    assert_int_equal(job_min_resources(job, &gang, classes, &list, &err), 0);
     resource_list_write(&w, &list);
     assert_string_equal(out.p, "{\"acme.example/gpu\":\"1\",\"count/pods\":\"1\",\"cpu\":\"2\","
                                "\"limits.cpu\":\"2\",\"memory\":\"1Gi\",\"pods\":\"1\","

@@ -1,0 +1,24 @@
+/*
+ * Evictions: pods that went without having ended and without our doing.
+ *
+ * A pod that is told to go often ends as Failed, or with exit code 0, before it is gone: what
+ * counts is whether it had ended before. Our own deletions follow from the job's status
+ * (lifecycle.h), so that they are known as ours after a restart of the controller too. Loop thread
+ * only.
+ */
+#ifndef PUMICE_CONTROLLER_JOB_EVICTION_H
+#define PUMICE_CONTROLLER_JOB_EVICTION_H
+
+#include "controller/job/control.h"
+
+/* Looks at a change of a pod, before its slot is changed: one that goes may have been evicted. */
+void eviction_watch(struct job_control *control, const struct podstate *old,
+                    const struct podstate *now);
+/* Forgets those that a restart or an end has answered. */
+void evictions_drop_answered(struct job_control *control);
+void evictions_clear(struct job_control *control);
+
+/* True when the pod has ended, and not because it was deleted. */
+bool pod_ended_first(const struct job_control *control, const struct podstate *pod);
+
+#endif
