@@ -53,7 +53,8 @@ def find_binary(folder, name):
 
 
 class Binary(Process):
-    """One of our binaries. `flags` may be changed before a start; a value of None drops a flag."""
+    """One of our binaries. `flags` may be changed before a start; a value of None drops a flag, a
+    list repeats it."""
 
     def __init__(self, pumice, name, kubeconfig, flags, metrics_flag, replica=""):
         super().__init__(pumice.plane.folder, name + replica)
@@ -68,8 +69,9 @@ class Binary(Process):
         """The command line."""
         words = [find_binary(self.pumice.bin, self.program)]
         for name, value in self.flags.items():
-            if value is not None:
-                words.append(("-" if len(name) == 1 else "--") + f"{name}={value}")
+            for one in value if isinstance(value, list) else [value]:
+                if one is not None:
+                    words.append(("-" if len(name) == 1 else "--") + f"{name}={one}")
         return words
 
     def start(self, ready=True, timeout=30, env=None):

@@ -1,0 +1,1 @@
+"""Runs the golden cases through a real API server: see ../README.md."""
