@@ -375,14 +375,25 @@ def claims():
 
 
 def newer():
-    """What Kubernetes has taken since some version, and PodTemplates of the API we follow do not."""
+    """What Kubernetes takes since some version, and refused before."""
     return template(
-        dnsConfig={"searches": ["a_b.example.com", "."]},
-        initContainers=[container("sidecar", restartPolicy="Always", resizePolicy=[
-            {"resourceName": "cpu", "restartPolicy": "NotRequired"}]),
-            container("init", restartPolicy="OnFailure")],
+        dnsConfig={"searches": ["a_b.example.com", "_tcp.example.com.", "."]},
+        topologySpreadConstraints=[
+            {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
+             "labelSelector": {"matchLabels": {"app": "demo"}}, "matchLabelKeys": ["app"]}],
+        initContainers=[
+            container("sidecar", restartPolicy="Always",
+                      resizePolicy=[{"resourceName": "cpu", "restartPolicy": "RestartContainer"}],
+                      restartPolicyRules=[{"action": "RestartAllContainers", "exitCodes": {
+                          "operator": "In", "values": [1]}}]),
+            container("init", restartPolicy="OnFailure", resizePolicy=[
+                {"resourceName": "memory", "restartPolicy": "NotRequired"}]),
+            container("once", restartPolicy="Never", restartPolicyRules=[
+                {"action": "Restart", "exitCodes": {"operator": "In", "values": [2]}}])],
         containers=[
-            container("second", env=[{"name": "a b", "value": "c"}], restartPolicy="OnFailure",
+            container("second", env=[{"name": "a b", "value": "c"}, {"name": "1~", "value": "d"}],
+                      envFrom=[{"prefix": "9 ", "configMapRef": {"name": "c"}}],
+                      restartPolicy="OnFailure",
                       lifecycle={"preStop": {"sleep": {"seconds": 0}}},
                       restartPolicyRules=[{"action": "Restart", "exitCodes": {
                           "operator": "In", "values": [42, 0, 255]}}]),
@@ -390,8 +401,7 @@ def newer():
                 {"action": "Restart", "exitCodes": {"operator": "NotIn", "values": [1]}}])])
 
 
-# The API server takes all of them, we take all but NEWER.
-NEWER = "newer"
+# The API server takes all of them, and so do we.
 BASES = {make.__name__: make for make in (
     minimal, metadata, disks, files, devices, environment, probes, init_containers, affinity,
     security, windows, host, shared, naming, placed, pod_resources, claims, newer)}

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from bases import BASES, NEWER
+from bases import BASES
 from mutate import Generator, Schema
 from sides import in_batches
 from verdict import Tally, of_ours, of_server, read_known
@@ -27,13 +27,13 @@ def test_base(server, probe, name):
     assert theirs.allowed, theirs.texts
     with probe("template") as rules:
         ours = of_ours(rules.ask(template))
-    assert ours.allowed == (name != NEWER), ours.texts
+    assert ours.allowed, ours.texts
 
 
 def test_mutated_templates(server, schema, probe):
     """Verdicts and fields agree, but for the list in docs."""
     known = read_known(KNOWN)
-    assert len(known) > 5, f"{KNOWN} holds no list"
+    assert known, f"{KNOWN} holds no list"
     tally = Tally(known)
     generator = Generator(Schema(schema), BASES, SEED)
     with probe("template") as rules:
