@@ -11,6 +11,7 @@
 #include "base/timefmt.h"
 #include <errno.h>
 #include <linux/tcp.h>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -20,7 +21,9 @@
 #define SPARE_DESCRIPTORS 128 /* for all but connections */
 #define HELLO_MIN 64          /* no ClientHello is shorter, bytes */
 #define SILENT_LOOKS 32       /* handshakes that are looked at for one that has said nothing */
-#define HOARD_NS NSEC_PER_SEC /* a body that takes longer may be given up for others */
+#define FLOOD 128             /* connections at once, after which memory is given back */
+#define LARGE_BODY ((size_t)1 << 20) /* a body after which it is */
+#define HOARD_NS NSEC_PER_SEC        /* a body that takes longer may be given up for others */
 
 int64_t conn_now(void)
 {
@@ -134,12 +137,35 @@ static void wait_until(struct conn_table *table, int64_t due)
     ENSURE(rc == 0 || rc == ETIMEDOUT);
 }
 
+/*
+ * After a flood or large bodies: what hundreds of sessions or the trees of a review took lies about
+ * in pieces that malloc would keep.
+ */
+static bool memory_is_due(const struct conn_table *table)
+{
+    return table->was_large || (table->peak >= FLOOD && table->count <= table->peak / 4);
+}
+
+static void give_memory_back(struct conn_table *table)
+{
+    const int64_t now = conn_now();
+    if (!memory_is_due(table) || now - table->trimmed_ns < NSEC_PER_SEC)
+        return;
+    table->peak = table->count;
+    table->was_large = false;
+    table->trimmed_ns = now;
+    unlock(table);
+    (void)malloc_trim(0);
+    lock(table);
+}
+
 static void *run_janitor(void *arg)
 {
     struct conn_table *table = arg;
     lock(table);
     while (!table->stopping) {
-        if (list_empty(&table->all))
+        give_memory_back(table);
+        if (list_empty(&table->all) && !memory_is_due(table))
             ENSURE(pthread_cond_wait(&table->changed, &table->lock) == 0);
         else
             wait_until(table, sweep(table, conn_now()));
@@ -294,6 +320,8 @@ struct conn *conn_open(struct conn_table *table, void *connection, int fd)
             cut_oldest(table);
         list_append(&table->all, &conn->link);
     }
+    if (table->count >= table->peak)
+        table->peak = table->count + 1;
     if (table->count++ == 0)
         ENSURE(pthread_cond_signal(&table->changed) == 0);
     unlock(table);
@@ -336,6 +364,7 @@ void conn_hold(struct conn_table *table, struct conn *conn, size_t held)
 {
     lock(table);
     conn->held = held;
+    table->was_large = table->was_large || held >= LARGE_BODY;
     unlock(table);
 }
 

@@ -59,6 +59,9 @@ struct conn_table {
     bool stopping;
     struct list all;
     unsigned count, cut_count, suspended_count;
+    unsigned peak;           /* the most at once since memory was given back */
+    bool was_large;          /* a large body came since then */
+    int64_t trimmed_ns;      /* when it was given back */
     uint64_t cuts, rejected; /* totals, for metrics */
     uint64_t generation;     /* goes up with every conn_table_wake */
 };
