@@ -131,8 +131,10 @@ int cert_bundle_make(struct cert_bundle *bundle, const struct cert_names *names,
 int cert_bundle_renew(struct cert_bundle *bundle, const struct cert_names *names, int64_t now_ns,
                       struct error *err)
 {
+    struct cert_set set cleanup_cert_set = {.n = 0};
     EVP_PKEY *key cleanup_key = pem_read_key(buf_str(&bundle->ca_key));
-    X509 *ca cleanup_x509 = key ? cert_of_key(buf_str(&bundle->ca_cert), key) : NULL;
+    (void)cert_set_add_pem(&set, buf_str(&bundle->ca_cert));
+    X509 *ca = key ? cert_set_of_key(&set, key) : NULL;
     if (!ca)
         return openssl_error(err, "there is no authority to renew the serving certificate with");
     return make_pair(bundle, ca, key, names, now_ns, err);
@@ -160,8 +162,10 @@ int cert_bundle_stage(struct cert_bundle *bundle, int64_t now_ns, struct error *
 int cert_bundle_switch(struct cert_bundle *bundle, const struct cert_names *names, int64_t now_ns,
                        struct error *err)
 {
+    struct cert_set set cleanup_cert_set = {.n = 0};
     EVP_PKEY *key cleanup_key = pem_read_key(buf_str(&bundle->next_key));
-    X509 *ca cleanup_x509 = key ? cert_of_key(buf_str(&bundle->ca_cert), key) : NULL;
+    (void)cert_set_add_pem(&set, buf_str(&bundle->ca_cert));
+    X509 *ca = key ? cert_set_of_key(&set, key) : NULL;
     if (!ca)
         return openssl_error(err, "the next authority cannot be read");
     if (make_pair(bundle, ca, key, names, now_ns, err) < 0)
@@ -170,24 +174,23 @@ int cert_bundle_switch(struct cert_bundle *bundle, const struct cert_names *name
     return 0;
 }
 
-static bool add_of_key(struct cert_set *set, struct str authorities, struct str key_pem)
+static bool add_of_key(struct cert_set *kept, const struct cert_set *all, struct str key_pem)
 {
     EVP_PKEY *key cleanup_key = pem_read_key(key_pem);
-    X509 *ca = key ? cert_of_key(authorities, key) : NULL;
-    if (ca)
-        set->items[set->n++] = ca;
-    return ca != NULL;
+    X509 *ca = key ? cert_set_of_key(all, key) : NULL;
+    const struct cert_set one = {.items = {ca}, .n = 1};
+    return ca && cert_set_add(kept, &one);
 }
 
 int cert_bundle_drop(struct cert_bundle *bundle, struct error *err)
 {
-    struct cert_set set cleanup_cert_set = {.n = 0};
-    const struct str authorities = buf_str(&bundle->ca_cert);
-    if (!add_of_key(&set, authorities, buf_str(&bundle->ca_key)))
+    struct cert_set all cleanup_cert_set = {.n = 0}, kept cleanup_cert_set = {.n = 0};
+    (void)cert_set_add_pem(&all, buf_str(&bundle->ca_cert));
+    if (!add_of_key(&kept, &all, buf_str(&bundle->ca_key)))
         return openssl_error(err, "the authority that signs cannot be read");
     if (bundle->next_key.n)
-        (void)add_of_key(&set, authorities, buf_str(&bundle->next_key));
-    return write_set(&bundle->ca_cert, &set, err);
+        (void)add_of_key(&kept, &all, buf_str(&bundle->next_key));
+    return write_set(&bundle->ca_cert, &kept, err);
 }
 
 void cert_bundle_trust(struct cert_bundle *bundle, struct str pem, int64_t now_ns)

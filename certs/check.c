@@ -41,9 +41,13 @@ static bool is_old(int64_t begin_ns, int64_t end_ns, int64_t now_ns)
 
 /* ---- the chain ----------------------------------------------------------------------------- */
 
-static bool add_trusted(X509 *cert, void *store)
+static bool trust(X509_STORE *store, const struct cert_set *authorities)
 {
-    return X509_STORE_add_cert(store, cert) == 1;
+    for (size_t i = 0; i < authorities->n; i++) {
+        if (X509_STORE_add_cert(store, authorities->items[i]) != 1)
+            return false;
+    }
+    return authorities->n > 0;
 }
 
 static bool add_link(X509 *cert, void *chain)
@@ -70,7 +74,7 @@ static int verify(X509_STORE_CTX *context, X509 **ret_authority, struct error *e
 }
 
 /* Finds the authority that the certificate leads to, over those that came with it. */
-static int find_authority(struct str served, X509 *cert, struct str authorities,
+static int find_authority(struct str served, X509 *cert, const struct cert_set *authorities,
                           X509 **ret_authority, struct error *err)
 {
     X509_STORE *store = X509_STORE_new();
@@ -79,7 +83,7 @@ static int find_authority(struct str served, X509 *cert, struct str authorities,
     int rc = -1;
     if (chain)
         add_links(served, chain);
-    if (store && chain && context && pem_each_cert(authorities, 0, add_trusted, store) &&
+    if (store && chain && context && trust(store, authorities) &&
         X509_STORE_CTX_init(context, store, cert, chain) == 1 &&
         X509_STORE_CTX_set_purpose(context, X509_PURPOSE_SSL_SERVER) == 1)
         rc = verify(context, ret_authority, err);
@@ -92,56 +96,57 @@ static int find_authority(struct str served, X509 *cert, struct str authorities,
     return rc;
 }
 
-bool cert_bundle_trusted_by(const struct cert_bundle *bundle, struct str authorities)
+static bool is_trusted_by(const struct cert_bundle *bundle, const struct cert_set *authorities,
+                          X509 **ret_authority)
 {
     struct error ignored = ERROR_INIT;
-    X509 *authority cleanup_x509 = NULL;
     X509 *cert cleanup_x509 = pem_read_cert(buf_str(&bundle->cert));
     return cert &&
-           find_authority(buf_str(&bundle->cert), cert, authorities, &authority, &ignored) == 0;
+           find_authority(buf_str(&bundle->cert), cert, authorities, ret_authority, &ignored) == 0;
+}
+
+bool cert_bundle_trusted_by(const struct cert_bundle *bundle, struct str authorities)
+{
+    struct cert_set set cleanup_cert_set = {.n = 0};
+    X509 *authority cleanup_x509 = NULL;
+    return cert_set_add_pem(&set, authorities) && is_trusted_by(bundle, &set, &authority);
 }
 
 bool cert_bundle_same_authority(const struct cert_bundle *a, const struct cert_bundle *b)
 {
-    struct error ignored = ERROR_INIT;
-    struct buf pem cleanup_buf = BUF_INIT((size_t)64 << 10);
-    X509 *authority cleanup_x509 = NULL;
-    X509 *cert cleanup_x509 = pem_read_cert(buf_str(&a->cert));
-    return cert &&
-           find_authority(buf_str(&a->cert), cert, buf_str(&a->ca_cert), &authority, &ignored) ==
-               0 &&
-           pem_write_cert(&pem, authority) && cert_bundle_trusted_by(b, buf_str(&pem));
+    struct cert_set all cleanup_cert_set = {.n = 0};
+    X509 *of_a cleanup_x509 = NULL, *of_b cleanup_x509 = NULL;
+    if (!cert_set_add_pem(&all, buf_str(&a->ca_cert)) || !is_trusted_by(a, &all, &of_a))
+        return false;
+    const struct cert_set one = {.items = {of_a}, .n = 1};
+    return is_trusted_by(b, &one, &of_b);
 }
 
 /* ---- the authorities ----------------------------------------------------------------------- */
 
 /* The times of the authority that a key belongs to; false when it is not valid now. */
-static bool times_of_key(struct str authorities, struct str key_pem, int64_t now_ns,
+static bool times_of_key(const struct cert_set *set, struct str key_pem, int64_t now_ns,
                          int64_t *ret_begin_ns, int64_t *ret_end_ns)
 {
     EVP_PKEY *key cleanup_key = pem_read_key(key_pem);
-    X509 *ca cleanup_x509 = key ? cert_of_key(authorities, key) : NULL;
+    X509 *ca = key ? cert_set_of_key(set, key) : NULL;
     ERR_clear_error();
     return ca && cert_times(ca, ret_begin_ns, ret_end_ns) && *ret_begin_ns <= now_ns &&
            *ret_end_ns > now_ns;
 }
 
-static void look_at_authorities(const struct cert_bundle *bundle, int64_t now_ns,
-                                struct cert_state *state)
+static void look_at_authorities(const struct cert_bundle *bundle, const struct cert_set *set,
+                                int64_t now_ns, struct cert_state *state)
 {
-    struct cert_set set cleanup_cert_set = {.n = 0};
-    const struct str authorities = buf_str(&bundle->ca_cert);
     int64_t begin_ns, end_ns;
-    (void)cert_set_add_pem(&set, authorities);
-    state->signs = times_of_key(authorities, buf_str(&bundle->ca_key), now_ns, &begin_ns, &end_ns);
+    state->signs = times_of_key(set, buf_str(&bundle->ca_key), now_ns, &begin_ns, &end_ns);
     state->authority_due = state->signs && is_old(begin_ns, end_ns, now_ns);
-    state->staged =
-        times_of_key(authorities, buf_str(&bundle->next_key), now_ns, &begin_ns, &end_ns) &&
-        !is_old(begin_ns, end_ns, now_ns);
+    state->staged = times_of_key(set, buf_str(&bundle->next_key), now_ns, &begin_ns, &end_ns) &&
+                    !is_old(begin_ns, end_ns, now_ns);
     if (state->staged)
         state->staged_ns = begin_ns + CERT_BACKDATE_NS;
     const size_t in_use = (size_t)state->signs + (size_t)state->staged;
-    state->spare = set.n > in_use ? set.n - in_use : 0;
+    state->spare = set->n > in_use ? set->n - in_use : 0;
 }
 
 /* ---- all of it ----------------------------------------------------------------------------- */
@@ -172,13 +177,13 @@ static int check_cert(X509 *cert, const struct cert_names *names, int64_t now_ns
     return check_names(cert, names, err);
 }
 
-static int check_authority(const struct cert_bundle *bundle, X509 *cert, int64_t now_ns,
+static int check_authority(const struct cert_bundle *bundle, X509 *cert,
+                           const struct cert_set *authorities, int64_t now_ns,
                            struct cert_state *state, struct error *err)
 {
     X509 *authority cleanup_x509 = NULL;
     int64_t begin_ns;
-    if (find_authority(buf_str(&bundle->cert), cert, buf_str(&bundle->ca_cert), &authority, err) <
-        0)
+    if (find_authority(buf_str(&bundle->cert), cert, authorities, &authority, err) < 0)
         return -1;
     if (!cert_times(authority, &begin_ns, &state->ca_not_after_ns))
         return openssl_error(err, "the validity of the authority cannot be read");
@@ -190,12 +195,17 @@ int cert_bundle_check(const struct cert_bundle *bundle, const struct cert_names 
                       int64_t now_ns, struct cert_state *ret_state, struct error *err)
 {
     struct cert_state state = {0};
+    struct cert_set authorities cleanup_cert_set = {.n = 0};
     X509 *cert cleanup_x509 = pem_read_cert(buf_str(&bundle->cert));
     if (check_pair(bundle, cert, err) < 0 || check_cert(cert, names, now_ns, &state, err) < 0)
         return -1;
-    if (bundle->ca_cert.n && check_authority(bundle, cert, now_ns, &state, err) < 0)
-        return -1;
-    look_at_authorities(bundle, now_ns, &state);
+    if (bundle->ca_cert.n) {
+        if (!cert_set_add_pem(&authorities, buf_str(&bundle->ca_cert)))
+            return openssl_error(err, "the certificate of the authority cannot be read");
+        if (check_authority(bundle, cert, &authorities, now_ns, &state, err) < 0)
+            return -1;
+    }
+    look_at_authorities(bundle, &authorities, now_ns, &state);
     *ret_state = state;
     return 0;
 }

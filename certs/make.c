@@ -164,24 +164,14 @@ bool cert_times(const X509 *cert, int64_t *ret_begin_ns, int64_t *ret_end_ns)
            to_ns(X509_get0_notAfter(cert), ret_end_ns);
 }
 
-struct search {
-    EVP_PKEY *key;
-    X509 *found; /* owned */
-};
-
-static bool try_one(X509 *cert, void *arg)
+X509 *cert_set_of_key(const struct cert_set *set, EVP_PKEY *key)
 {
-    struct search *search = arg;
-    if (!search->found && X509_check_private_key(cert, search->key) == 1 && X509_up_ref(cert) == 1)
-        search->found = cert;
-    return true;
-}
-
-X509 *cert_of_key(struct str pem, EVP_PKEY *key)
-{
-    struct search search = {.key = key};
-    (void)pem_each_cert(pem, 0, try_one, &search);
-    return search.found;
+    for (size_t i = 0; i < set->n; i++) {
+        if (X509_check_private_key(set->items[i], key) == 1)
+            return set->items[i];
+    }
+    ERR_clear_error(); /* that it is not that of the others */
+    return NULL;
 }
 
 /* A positive random number of 127 bits. */

@@ -6,6 +6,7 @@
 
 #include "authority.h"
 #include "base/timefmt.h"
+#include "set.h"
 #include <openssl/x509.h>
 
 #define CERT_BACKDATE_NS (NSEC_PER_SEC * 3600) /* clocks of API servers may be behind */
@@ -32,8 +33,8 @@ EVP_PKEY *pem_read_key(struct str pem);
 bool pem_write_cert(struct buf *out, X509 *cert);
 bool pem_write_key(struct buf *out, EVP_PKEY *key);
 
-/* The certificate of a PEM text that a key belongs to, with a reference for the caller; or NULL. */
-X509 *cert_of_key(struct str pem, EVP_PKEY *key);
+/* The certificate that a key belongs to, borrowed; or NULL. */
+X509 *cert_set_of_key(const struct cert_set *set, EVP_PKEY *key);
 /* When a certificate begins and ends, wall time. False when that cannot be read. */
 bool cert_times(const X509 *cert, int64_t *ret_begin_ns, int64_t *ret_end_ns);
 

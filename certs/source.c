@@ -40,12 +40,10 @@ static void read_now(void *arg)
 
 /* ---- what callers are to trust ------------------------------------------------------------- */
 
-/* What is over is forgotten; whoever tells the callers hears of a change. */
+/* Whoever tells the callers hears of a change. */
 static void update_wanted(struct cert_source *source)
 {
     struct cert_set wanted = {.n = 0};
-    if (source->retired.n && loop_now(source->config.loop) >= source->retired_until_ns)
-        cert_set_clear(&source->retired);
     (void)cert_set_add_pem(&wanted, buf_str(&source->current.ca_cert));
     (void)cert_set_add(&wanted, &source->pending);
     (void)cert_set_add(&wanted, &source->retired);
@@ -54,6 +52,14 @@ static void update_wanted(struct cert_source *source)
     source->wanted = wanted;
     if (!same && source->config.authorities)
         source->config.authorities(source->config.arg);
+}
+
+static void forget_retired(struct cert_source *source)
+{
+    if (!source->retired.n || loop_now(source->config.loop) < source->retired_until_ns)
+        return;
+    cert_set_clear(&source->retired);
+    update_wanted(source);
 }
 
 /* Other replicas may serve certificates of these for a while. */
@@ -118,6 +124,10 @@ int cert_source_offer(struct cert_source *source, struct cert_bundle *bundle,
 {
     struct cert_set authorities cleanup_cert_set = {.n = 0};
     const bool first = !source->has_current;
+    if (!first && !source->pending_since_ns && cert_bundle_equal(&source->current, bundle)) {
+        source->state = *state;
+        return 0;
+    }
     const bool same = !first && cert_bundle_same_pair(&source->current, bundle);
     (void)cert_set_add_pem(&authorities, buf_str(&bundle->ca_cert));
     if (!same && must_wait(source, bundle, &authorities))
@@ -174,7 +184,7 @@ void cert_source_finish(struct cert_source *source, const struct error *err)
         delay_ns = rng_jitter(loop_rng(loop), delay_ns, 0.1);
     }
     warn_of_end(source);
-    update_wanted(source);
+    forget_retired(source);
     const bool again = source->again;
     source->again = false;
     loop_timer_set(loop, &source->timer, again ? AGAIN_NS : delay_ns);

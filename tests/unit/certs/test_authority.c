@@ -103,6 +103,93 @@ static void test_without_its_key_nothing_is_renewed(void **state)
     cert_bundle_clear(&bundle);
 }
 
+static struct cert_state look(const struct cert_bundle *bundle, int64_t now)
+{
+    struct error err = ERROR_INIT;
+    struct cert_state state;
+    assert_int_equal(cert_bundle_check(bundle, &names, now, &state, &err), 0);
+    return state;
+}
+
+static void test_from_one_authority_to_the_next(void **state)
+{
+    (void)state;
+    struct cert_bundle bundle, old;
+    struct error err = ERROR_INIT;
+    make(&bundle);
+    cert_bundle_init(&old);
+    cert_bundle_copy(&old, &bundle);
+    struct cert_state found = look(&bundle, NOW);
+    assert_true(found.signs && !found.staged && found.spare == 0);
+
+    assert_int_equal(cert_bundle_stage(&bundle, NOW + DAY, &err), 0);
+    found = look(&bundle, NOW + DAY);
+    assert_true(found.signs && found.staged && found.spare == 0);
+    assert_int_equal(found.staged_ns, NOW + DAY);
+    assert_true(cert_bundle_same_pair(&bundle, &old));
+
+    assert_int_equal(cert_bundle_switch(&bundle, &names, NOW + 2 * DAY, &err), 0);
+    found = look(&bundle, NOW + 2 * DAY);
+    assert_true(found.signs && !found.staged && found.spare == 1);
+    assert_int_equal(found.issued_ns, NOW + 2 * DAY);
+    assert_int_equal(found.ca_not_after_ns, NOW + 3651 * DAY);
+    assert_false(cert_bundle_same_authority(&old, &bundle));
+    assert_true(cert_bundle_trusted_by(&old, buf_str(&bundle.ca_cert)));
+    assert_false(cert_bundle_trusted_by(&bundle, buf_str(&old.ca_cert)));
+
+    assert_int_equal(cert_bundle_drop(&bundle, &err), 0);
+    found = look(&bundle, NOW + 2 * DAY);
+    assert_true(found.signs && found.spare == 0);
+    assert_false(cert_bundle_trusted_by(&old, buf_str(&bundle.ca_cert)));
+
+    assert_int_equal(cert_bundle_stage(&bundle, NOW + 3 * DAY, &err), 0);
+    assert_int_equal(cert_bundle_drop(&bundle, &err), 0); /* the next one stays */
+    found = look(&bundle, NOW + 3 * DAY);
+    assert_true(found.staged && found.spare == 0);
+    cert_bundle_clear(&bundle);
+    cert_bundle_clear(&old);
+}
+
+/* A certificate does not outlive its authority; neither is used after its time. */
+static void test_ages_of_authorities(void **state)
+{
+    (void)state;
+    struct cert_bundle bundle;
+    struct error err = ERROR_INIT;
+    const int64_t life = 3650 * DAY + 3600 * NSEC_PER_SEC, old = NOW - 3600 * NSEC_PER_SEC;
+    make(&bundle);
+    assert_int_equal(cert_bundle_renew(&bundle, &names, NOW + 2400 * DAY, &err), 0);
+    assert_false(look(&bundle, old + life / 3 * 2 - 1).authority_due);
+    assert_true(look(&bundle, old + life / 3 * 2).authority_due);
+    assert_int_equal(cert_bundle_stage(&bundle, NOW + 2434 * DAY, &err), 0);
+    assert_int_equal(cert_bundle_renew(&bundle, &names, NOW + 3600 * DAY, &err), 0);
+    assert_int_equal(look(&bundle, NOW + 3600 * DAY).not_after_ns, NOW + 3650 * DAY);
+    assert_true(look(&bundle, NOW + 3600 * DAY).staged);
+    assert_wrong(&bundle, &names, NOW + 3650 * DAY, "has expired");
+    cert_bundle_clear(&bundle);
+}
+
+static void test_what_is_missing_for_a_step(void **state)
+{
+    (void)state;
+    struct cert_bundle bundle;
+    struct error err = ERROR_INIT;
+    make(&bundle);
+    assert_int_equal(cert_bundle_switch(&bundle, &names, NOW, &err), -1); /* no next one */
+    struct cert_bundle other;
+    make(&other);
+    buf_add_str(&bundle.next_key, buf_str(&other.ca_key)); /* of one that nobody is to trust */
+    assert_false(look(&bundle, NOW).staged);
+    assert_int_equal(cert_bundle_switch(&bundle, &names, NOW, &err), -1);
+    buf_reset(&bundle.ca_key);
+    assert_false(look(&bundle, NOW).signs);
+    assert_int_equal(cert_bundle_drop(&bundle, &err), -1);
+    cert_bundle_trust(&bundle, buf_str(&other.ca_cert), NOW);
+    assert_int_equal(look(&bundle, NOW).spare, 1); /* the other one is the next */
+    cert_bundle_clear(&bundle);
+    cert_bundle_clear(&other);
+}
+
 static void swap(struct buf *a, struct buf *b)
 {
     struct buf kept = *a;
@@ -169,6 +256,9 @@ int main(void)
         cmocka_unit_test(test_life),
         cmocka_unit_test(test_renew),
         cmocka_unit_test(test_without_its_key_nothing_is_renewed),
+        cmocka_unit_test(test_from_one_authority_to_the_next),
+        cmocka_unit_test(test_ages_of_authorities),
+        cmocka_unit_test(test_what_is_missing_for_a_step),
         cmocka_unit_test(test_parts_that_do_not_fit),
         cmocka_unit_test(test_unreadable),
         cmocka_unit_test(test_names_are_no_configuration),
