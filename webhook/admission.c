@@ -109,10 +109,32 @@ static bool check_subject(const struct admission_path *entry, const struct revie
     return false;
 }
 
-/* The tree of a raw object; NULL for an absent one. The text was checked by the reader. */
-static cJSON *parse(struct str raw)
+/*
+ * cJSON ends a string at a NUL, so that "a" and what is written "a\u0000b" would be alike. Instead
+ * the tree has the sign for a NUL there, which no name may have either.
+ */
+static struct str show_nuls(struct str raw, struct arena *arena)
 {
-    return raw.n ? cJSON_ParseWithLength(raw.p, raw.n) : NULL;
+    const struct str nul = STR("\\u0000"), sign = STR("\\u2400");
+    if (str_find(raw, nul) < 0)
+        return raw;
+    char *copy = arena_alloc(arena, raw.n);
+    memcpy(copy, raw.p, raw.n);
+    for (size_t i = 0; i + 1 < raw.n; i++) {
+        if (raw.p[i] != '\\')
+            continue;
+        if (str_starts(str_from(raw, i), nul))
+            memcpy(copy + i, sign.p, sign.n);
+        i++; /* a backslash may stand for itself */
+    }
+    return str_make(copy, raw.n);
+}
+
+/* The tree of a raw object; NULL for an absent one. The text was checked by the reader. */
+static cJSON *parse(struct str raw, struct arena *arena)
+{
+    const struct str text = show_nuls(raw, arena);
+    return text.n ? cJSON_ParseWithLength(text.p, text.n) : NULL;
 }
 
 /* What the handler found, as a verdict. Texts live in `c->arena`. */
@@ -147,8 +169,8 @@ static bool run_handler(const struct admission_path *entry, struct admission_cas
 {
     struct buf patch cleanup_buf = BUF_INIT(PATCH_MAX);
     review_memory_begin();
-    cJSON *object = parse(c->review->object);
-    cJSON *old = parse(c->review->old_object);
+    cJSON *object = parse(c->review->object, c->arena);
+    cJSON *old = parse(c->review->old_object, c->arena);
     c->object = object;
     c->old = old;
     json_patch_init(&c->patch, &patch);
