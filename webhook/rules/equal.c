@@ -6,6 +6,7 @@
  */
 #include "webhook/rules/equal.h"
 #include "base/quantity.h"
+#include "base/timefmt.h"
 #include "webhook/rules/equal_defaults.h"
 #include "json/reader.h"
 #include <math.h>
@@ -166,6 +167,21 @@ static bool equal_quantities(const cJSON *a, const cJSON *b)
            quantity_cmp(left, right) == 0;
 }
 
+/* Go programs write the timeout of a lifecycle policy anew: "60s" comes back as "1m0s". */
+static bool is_duration(const struct step *step)
+{
+    return step->key && strcmp(step->key, "timeout") == 0 &&
+           strcmp(holder(step->up), "policies") == 0;
+}
+
+static bool equal_durations(const cJSON *a, const cJSON *b)
+{
+    int64_t left, right;
+    return cJSON_IsString(a) && cJSON_IsString(b) &&
+           duration_parse(str_of(a->valuestring), &left) &&
+           duration_parse(str_of(b->valuestring), &right) && left == right;
+}
+
 static bool equal_scalars(const cJSON *a, const cJSON *b, const struct step *step)
 {
     if (cJSON_IsString(a) && cJSON_IsString(b) && strcmp(a->valuestring, b->valuestring) == 0)
@@ -174,7 +190,7 @@ static bool equal_scalars(const cJSON *a, const cJSON *b, const struct step *ste
         return cJSON_IsTrue(a) == cJSON_IsTrue(b);
     if (cJSON_IsNumber(a) && cJSON_IsNumber(b) && equal_numbers(a, b))
         return true;
-    return is_quantity(step) && equal_quantities(a, b);
+    return is_quantity(step) ? equal_quantities(a, b) : is_duration(step) && equal_durations(a, b);
 }
 
 /* ---- containers ---------------------------------------------------------------------------- */

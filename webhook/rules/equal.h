@@ -1,7 +1,7 @@
 /*
- * Whether two JSON trees mean the same Kubernetes object: quantities by value, absent and empty
- * alike where Go's types cannot tell them apart, a default of Kubernetes and its absence alike,
- * members in any order.
+ * Whether two JSON trees mean the same Kubernetes object: quantities and durations by value, absent
+ * and empty alike where Go's types cannot tell them apart, a default of Kubernetes and its absence
+ * alike, members in any order.
  *
  * Work is linear in the size of the trees but for putting members in order. Thread-safe.
  */
