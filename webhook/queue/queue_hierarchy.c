@@ -55,32 +55,68 @@ static const struct quantity *limit_above(const struct queue_case *q, struct str
 }
 
 /*
- * The most that a queue below asks for, the first on each way down; NULL for none. A queue has one
- * parent, so each is visited once unless the way leads back to `start`.
+ * The most that queues below ask for, the first on each way down; one walk for all resources of the
+ * queue. A queue has one parent, so each is visited once unless the way leads back to the start.
  */
-static const struct quantity *most_below(const struct queue_snapshot *queues, struct str start,
-                                         struct str queue, struct str resource, int levels)
+struct descent {
+    const struct queue_snapshot *queues;
+    struct str start;
+    const struct resources *own;
+    const struct quantity **most; /* by index into `own`; NULL for none */
+    bool *open; /* a row for each level: what was not met on the way to it, by the same index */
+};
+
+/* Takes what a queue asks for off `open`. */
+static void meet(const struct descent *d, const struct queue_view *queue, bool *open)
+{
+    for (size_t i = 0; i < queue->capability.n; i++) {
+        const struct resource *item = &queue->capability.items[i];
+        const struct resource *own = resources_find(d->own, item->name);
+        if (!own || item->quantity.nano <= 0 || !open[own - d->own->items])
+            continue;
+        const size_t index = (size_t)(own - d->own->items);
+        open[index] = false;
+        if (!d->most[index] || quantity_cmp(item->quantity, *d->most[index]) > 0)
+            d->most[index] = &item->quantity;
+    }
+}
+
+static void descend(const struct descent *d, struct str queue, size_t level)
 {
     struct queue_view *const *children;
-    const struct quantity *most = NULL;
-    if (levels == 0)
-        return NULL;
-    const size_t count = queue_snapshot_children(queues, queue, &children);
+    const size_t count = queue_snapshot_children(d->queues, queue, &children), n = d->own->n;
+    const bool *open = d->open + level * n;
+    bool *below = d->open + (level + 1) * n;
     for (size_t i = 0; i < count; i++) {
-        if (str_eq(children[i]->name, start))
+        if (str_eq(children[i]->name, d->start))
             continue;
-        const struct quantity *own = positive(&children[i]->capability, resource);
-        if (!own)
-            own = most_below(queues, start, children[i]->name, resource, levels - 1);
-        if (own && (!most || quantity_cmp(*own, *most) > 0))
-            most = own;
+        memcpy(below, open, n * sizeof(*below));
+        meet(d, children[i], below);
+        if (level + 1 < LEVELS_MAX && memchr(below, true, n))
+            descend(d, children[i]->name, level + 1);
     }
-    return most;
+}
+
+/* By index into the capability of the queue; only for what is shared. */
+static const struct quantity **most_below(const struct queue_case *q)
+{
+    const struct resources *own = &q->now.capability;
+    const struct descent d = {
+        .queues = q->c->queues,
+        .start = str_of(q->name),
+        .own = own,
+        .most = arena_calloc(q->c->arena, own->n + 1, sizeof(*d.most)),
+        .open = arena_calloc(q->c->arena, (LEVELS_MAX + 1) * own->n + 1, sizeof(*d.open))};
+    for (size_t i = 0; i < own->n; i++)
+        d.open[i] = is_shared(own->items[i].name) && own->items[i].quantity.nano > 0;
+    if (memchr(d.open, true, own->n))
+        descend(&d, d.start, 0);
+    return d.most;
 }
 
 static void check_capability(const struct queue_case *q)
 {
-    const struct str name = str_of(q->name);
+    const struct quantity **most = most_below(q);
     for (size_t i = 0; i < q->now.capability.n; i++) {
         const struct resource *own = &q->now.capability.items[i];
         if (!is_shared(own->name) || own->quantity.nano <= 0)
@@ -91,12 +127,11 @@ static void check_capability(const struct queue_case *q)
             problem_invalid(&q->c->problems,
                             "queue %s capability[%s]=%s exceeds its ancestor's capability=%s",
                             q->name, own->name.p, text.text, quantity_text(*above).text);
-        const struct quantity *below = most_below(q->c->queues, name, name, own->name, LEVELS_MAX);
-        if (below && quantity_cmp(own->quantity, *below) < 0)
+        if (most[i] && quantity_cmp(own->quantity, *most[i]) < 0)
             problem_invalid(
                 &q->c->problems,
                 "queue %s capability[%s]=%s is smaller than its descendants' max capability=%s",
-                q->name, own->name.p, text.text, quantity_text(*below).text);
+                q->name, own->name.p, text.text, quantity_text(*most[i]).text);
     }
 }
 

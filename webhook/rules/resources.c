@@ -72,13 +72,17 @@ struct resources resources_read(const cJSON *object, const char *path, struct ar
     return list;
 }
 
-const struct quantity *resources_get(const struct resources *list, struct str name)
+const struct resource *resources_find(const struct resources *list, struct str name)
 {
     const struct resource key = {.name = name};
     if (list->n == 0)
         return NULL;
-    const struct resource *found =
-        bsearch(&key, list->items, list->n, sizeof(*list->items), by_name);
+    return bsearch(&key, list->items, list->n, sizeof(*list->items), by_name);
+}
+
+const struct quantity *resources_get(const struct resources *list, struct str name)
+{
+    const struct resource *found = resources_find(list, name);
     return found ? &found->quantity : NULL;
 }
 

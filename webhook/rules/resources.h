@@ -31,6 +31,8 @@ struct resources resources_read(const cJSON *object, const char *path, struct ar
                                 struct problems *problems);
 /* Sorts a list made by other means. */
 void resources_sort(struct resources *list);
+/* The item of that name, or NULL. */
+const struct resource *resources_find(const struct resources *list, struct str name);
 /* The quantity at `name`, or NULL. */
 const struct quantity *resources_get(const struct resources *list, struct str name);
 /* Equal by value; a missing one and an empty list are alike. */
