@@ -9,6 +9,7 @@ import socket
 import ssl
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from kubernetes.client.exceptions import ApiException
@@ -22,6 +23,7 @@ from harness.wait import stays, wait_until
 from cluster_process import free_port
 
 EXAMPLES = ROOT / "manifests" / "examples"
+EVERYTHING = Path(__file__).with_name("everything.yaml")
 KINDS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 CONFIGURATIONS = {f"volcano-admission-service-{name}": KINDS[name.endswith("validate")]
                   for name in ("jobs-mutate", "jobs-validate", "podgroups-mutate",
@@ -104,12 +106,34 @@ def test_the_example_gets_its_defaults(hook, plane, cluster):
         ("master", 1, 3), ("worker", 3, 3)]
 
 
-def test_an_unchanged_manifest_can_be_applied_again(hook, plane, cluster):
-    for _ in range(3):
-        plane.kubectl("apply", "-f", EXAMPLES / "gang.yaml")
-    before = cluster.job("default", "gang")["metadata"]["generation"]
-    plane.kubectl("apply", "-f", EXAMPLES / "gang.yaml")
-    assert cluster.job("default", "gang")["metadata"]["generation"] == before
+UNCHANGED = [word for path in [*sorted(EXAMPLES.glob("*.yaml")), EVERYTHING]
+             if path.stem != "invalid" for word in ("-f", path)]
+
+
+def generations(plane):
+    """{kind and name: generation} of all objects that are applied."""
+    items = json.loads(plane.kubectl("get", *UNCHANGED, "-o", "json"))["items"]
+    return {(item["kind"], item["metadata"]["name"]): item["metadata"]["generation"]
+            for item in items}
+
+
+def test_unchanged_manifests_can_be_applied_twenty_times(hook, plane, cluster):
+    """As kubectl does by itself, and at last as the server does; nothing changes but once.
+
+    The second time kubectl sends the lists without what was filled into their items.
+    """
+    plane.kubectl("apply", *UNCHANGED)
+    cluster.patch_job("default", "everything", [  # as a controller does
+        {"op": "add", "path": "/spec/volumes/0/volumeClaimName", "value": "everything-made"}])
+    plane.kubectl("apply", *UNCHANGED)
+    before = generations(plane)
+    assert len(before) == 13
+    for _ in range(18):
+        plane.kubectl("apply", *UNCHANGED)
+    assert generations(plane) == before
+    for _ in range(2):
+        plane.kubectl("apply", "--server-side", "--force-conflicts", *UNCHANGED)
+    assert generations(plane) == before
 
 
 def test_the_invalid_example_is_refused_with_both_reasons(hook, plane):
@@ -119,11 +143,6 @@ def test_the_invalid_example_is_refused_with_both_reasons(hook, plane):
     assert 'admission webhook "validatejob.volcano.sh" denied the request' in text
     assert "duplicated task name worker" in text
     assert "job 'minAvailable' should not be greater than total replicas in tasks" in text
-
-
-def test_a_queue_and_a_job_in_it_in_one_go(hook, plane):
-    plane.kubectl("apply", "-f", EXAMPLES / "queue.yaml")
-    plane.kubectl("apply", "-f", EXAMPLES / "queue.yaml")
 
 
 NAMES = [  # name, plugins, part of the refusal
@@ -692,18 +711,143 @@ def test_a_stop_answers_what_is_under_way(hook, product):
     assert second.wait(10) and second.exit_code() in (0, None)
 
 
-def test_the_cluster_lives_without_it(hook, product, cluster):
-    hook.kill9()
+def group_version(resource):
+    return {"jobs": "batch.volcano.sh/v1alpha1", "cronjobs": "batch.volcano.sh/v1alpha1",
+            "jobflows": "flow.volcano.sh/v1alpha1", "jobtemplates": "flow.volcano.sh/v1alpha1",
+            "podgroups": "scheduling.volcano.sh/v1beta1", "queues": "scheduling.volcano.sh/v1beta1",
+            "hypernodes": "topology.volcano.sh/v1alpha1"}[resource]
+
+
+def ours(resource, kind, spec):
+    """(path, object) of one of our kinds, named `meanwhile`."""
+    version = group_version(resource)
+    place = "" if resource in ("queues", "hypernodes") else "/namespaces/default"
+    return (f"/apis/{version}{place}/{resource}",
+            {"apiVersion": version, "kind": kind, "metadata": {"name": "meanwhile"}, "spec": spec})
+
+
+JOB = {"minAvailable": 1, "tasks": [task("t")]}
+REGISTERED = {  # the webhook that is asked first: what it is asked about
+    "mutatejob": ours("jobs", "Job", JOB),
+    "mutatequeue": ours("queues", "Queue", {"weight": 1}),
+    "mutatepodgroup": ours("podgroups", "PodGroup", {"minMember": 1}),
+    "validatecronjob": ours("cronjobs", "CronJob",
+                            {"schedule": "@daily", "jobTemplate": {"spec": JOB}}),
+    "validatejobflow": ours("jobflows", "JobFlow", {"flows": [{"name": "a"}]}),
+    "validatehypernodes": ours("hypernodes", "HyperNode", {"tier": 1, "members": [
+        {"type": "Node", "selector": {"exactMatch": {"name": "n"}}}]}),
+}
+LEASE = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": {"holderIdentity": "me"}}
+LIMITED = {"volcano.sh/jdb-min-available": "1"}
+
+
+@pytest.fixture
+def down(hook, product, cluster):
+    """The webhook is gone, as are all its replicas; objects of ours from before are there."""
     for namespace in ("default", "kube-system", "volcano-system"):
         wait_until(lambda: cluster.core.read_namespaced_service_account("default", namespace), 30,
                    f"the namespace {namespace} is complete")
-        cluster.create_pod(namespace, pod("plain", scheduler="default-scheduler"))
-        cluster.core.delete_namespaced_pod("plain", namespace, grace_period_seconds=0)
-    cluster.create_pod("default", pod("ours", scheduler="volcano"))  # we do not check pods
-    with pytest.raises(ApiException) as caught:
-        cluster.create_job("default", job("meanwhile", one_task()))
-    assert 'failed calling webhook "mutatejob.volcano.sh"' in json.loads(
-        caught.value.body)["message"]
+    for path, made in REGISTERED.values():
+        before = {**made, "metadata": {"name": "before", "finalizers": ["example.com/hold"]}}
+        cluster.plane.request("POST", path, before)
+    hook.kill9()
+    yield
+    if not hook.running():
+        hook.start()
+        product.wait_admission(10)
+    for path, _ in REGISTERED.values():
+        cluster.plane.request("PATCH", f"{path}/before", {"metadata": {"finalizers": None}},
+                              content_type=MERGE)
+        for name in ("before", "meanwhile"):
+            try:
+                cluster.plane.request("DELETE", f"{path}/{name}")
+            except ApiError as error:
+                assert error.code == 404
+
+
+def goes(cluster, method, path, body=None):
+    """True if a request is let in; what it would do is not done."""
+    try:
+        cluster.plane.request(method, f"{path}?dryRun=All", body,
+                              content_type=MERGE if method == "PATCH" else None)
+    except ApiError as error:
+        return str(error)
+    return True
+
+
+def pods_of(namespace):
+    return f"/api/v1/namespaces/{namespace}/pods"
+
+
+@pytest.mark.parametrize("namespace", ["default", "kube-system", "volcano-system"])
+def test_without_it_pods_are_made_and_changed(down, cluster, namespace):
+    """Those of other schedulers with every right, in our namespace also those that replace us."""
+    schedulers = ["default-scheduler"] + (["volcano"] if namespace != "default" else [])
+    for scheduler in schedulers:
+        made = pod(f"of-{scheduler}", scheduler=scheduler)
+        made["metadata"]["annotations"] = LIMITED
+        path = f"{pods_of(namespace)}/of-{scheduler}"
+        cluster.create_pod(namespace, made)
+        assert goes(cluster, "PATCH", path, {"metadata": {"labels": {"a": "b"}}}) is True
+        assert goes(cluster, "PATCH", f"{path}/status", {"status": {"phase": "Running"}}) is True
+        cluster.core.delete_namespaced_pod(f"of-{scheduler}", namespace, grace_period_seconds=0)
+
+
+def test_without_it_pods_of_ours_are_made_if_there_is_nothing_to_check(down, cluster):
+    assert goes(cluster, "POST", pods_of("default"), pod("ours", scheduler="volcano")) is True
+    checked = pod("checked", scheduler="volcano")
+    checked["metadata"]["annotations"] = LIMITED
+    assert 'failed calling webhook \\"validatepod.volcano.sh\\"' in goes(
+        cluster, "POST", pods_of("default"), checked)
+
+
+def test_without_it_the_cluster_works(down, cluster):
+    leases = "/apis/coordination.k8s.io/v1/namespaces/{}/leases"
+    for namespace in ("default", "kube-system", "volcano-system", "kube-node-lease"):
+        path = leases.format(namespace)
+        cluster.plane.request("POST", path, {**LEASE, "metadata": {"name": "meanwhile"}})
+        assert goes(cluster, "PATCH", f"{path}/meanwhile",
+                    {"spec": {"holderIdentity": "you"}}) is True
+        cluster.plane.request("DELETE", f"{path}/meanwhile")
+    cluster.plane.request("POST", "/api/v1/nodes", {"metadata": {"name": "meanwhile"}})
+    assert goes(cluster, "PATCH", "/api/v1/nodes/meanwhile/status",
+                {"status": {"capacity": {"cpu": "1"}}}) is True
+    cluster.plane.request("DELETE", "/api/v1/nodes/meanwhile")
+    assert goes(cluster, "POST", "/api/v1/namespaces", {"metadata": {"name": "meanwhile"}}) is True
+    assert goes(cluster, "POST", "/apis/batch/v1/namespaces/default/jobs", {
+        "metadata": {"name": "meanwhile"},
+        "spec": {"template": {"spec": pod("p")["spec"]}}}) is True
+
+
+@pytest.mark.parametrize("webhook", REGISTERED)
+def test_without_it_our_kinds_wait_but_can_be_cleared_away(down, hook, product, cluster, webhook):
+    """A refusal that names the webhook and says that nobody answers; what needs no check goes on."""
+    path, made = REGISTERED[webhook]
+    text = goes(cluster, "POST", path, made)
+    assert f'failed calling webhook \\"{webhook}.volcano.sh\\"' in text
+    assert "connection refused" in text
+    assert goes(cluster, "PATCH", f"{path}/before",
+                {"metadata": {"labels": {"a": "b"}, "finalizers": None}}) is True
+    part, status = "/status", {}
+    if webhook == "mutatepodgroup":  # their status is no part of its own
+        part, status = "", {"phase": "Running"}
+    assert goes(cluster, "PATCH", f"{path}/before{part}", {"status": status}) is True
+    if webhook != "mutatequeue":  # deletions of queues are checked
+        assert goes(cluster, "DELETE", f"{path}/before") is True
     hook.start()
-    product.wait_admission(10)
+    wait_until(lambda: goes(cluster, "POST", path, made) is True, 5, "the object is let in")
+
+
+def test_without_it_what_no_webhook_checks_goes_on(down, cluster):
+    path, made = ours("jobtemplates", "JobTemplate", JOB)
+    assert goes(cluster, "POST", path, made) is True
+
+
+def test_a_job_of_before_is_let_in_after(down, hook, product, cluster):
+    """Nothing has to be done by hand, and nothing is left of the time without it."""
+    with pytest.raises(ApiException):
+        cluster.create_job("default", job("meanwhile", one_task()))
+    hook.start()
+    wait_until(lambda: goes(cluster, "POST", *REGISTERED["mutatejob"]) is True, 5, "it is asked")
     cluster.create_job("default", job("meanwhile", one_task()))
+    assert bundles(cluster) == {authority(cluster)}
