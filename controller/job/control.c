@@ -11,6 +11,7 @@
 #include "controller/job/eviction.h"
 #include "controller/job/explain.h"
 #include "controller/job/lifecycle.h"
+#include "controller/job/objects.h"
 #include "controller/job/pods.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -111,6 +112,7 @@ void job_control_free(struct job_control *control)
     loop_timer_cancel(controller->loop, &control->hold);
     loop_timer_cancel(controller->loop, &control->due);
     evictions_clear(control);
+    objects_free(control);
     tasks_clear(control);
     vec_clear(&control->strays);
     vec_clear(&control->commands);
@@ -445,6 +447,8 @@ void job_control_set_job(struct job_control *control, struct job *job, bool spec
         control->doomed = false;
         control->min_resources_known = false;
     }
+    if (spec_changed)
+        objects_refit(control);
     if (spec_changed || memory_is_news(control))
         rebuild(control);
     else

@@ -22,6 +22,7 @@
 #define JOB_CREATE_CHUNK 1024
 
 struct pod_create;
+struct job_objects;
 
 /* The place of one pod: index i of a task. */
 struct pod_slot {
@@ -137,6 +138,7 @@ struct job_control {
     bool names_held; /* pods of an earlier job have names that we need */
     bool doomed;     /* a refusal that can never heal: the job fails */
 
+    struct job_objects *objects;      /* owned by objects.c; NULL: not looked at */
     struct single_write group_write;  /* PodGroup create or patch */
     struct single_write group_delete; /* PodGroup delete */
     struct single_write status_write;

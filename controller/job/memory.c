@@ -4,6 +4,7 @@
  */
 #include "base/intern.h"
 #include "controller/job/lifecycle.h"
+#include "controller/job/objects.h"
 #include <stdio.h>
 
 #define VALUE_MAX ((size_t)64 << 10)
@@ -169,6 +170,15 @@ static void each_entry(const struct job_control *control, const struct job_decis
         each_task_entry(control, i, decision, differs, arg);
 }
 
+/* Of a job that has ended only the objects that are still there may change. */
+static void each_difference(const struct job_control *control, const struct job_decision *decision,
+                            entry_fn *differs, void *arg)
+{
+    if (!job_phase_finished(control->job->status.phase))
+        each_entry(control, decision, differs, arg);
+    objects_notes(control, decision->phase, differs, arg);
+}
+
 static void write_entry(const char *key, struct str value, void *arg)
 {
     struct json_writer *w = arg;
@@ -186,7 +196,7 @@ void lifecycle_write_memory(struct json_writer *w, const struct job_control *con
     if (!lifecycle_memory_differs(control, decision))
         return;
     json_w_member_object(w, "controlledResources");
-    each_entry(control, decision, write_entry, w);
+    each_difference(control, decision, write_entry, w);
     json_w_end_object(w);
 }
 
@@ -202,8 +212,6 @@ bool lifecycle_memory_differs(const struct job_control *control,
 {
     bool differs = false;
 
-    if (job_phase_finished(control->job->status.phase))
-        return false;
-    each_entry(control, decision, note_difference, &differs);
+    each_difference(control, decision, note_difference, &differs);
     return differs;
 }

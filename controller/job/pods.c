@@ -8,7 +8,9 @@
 #include "controller/job/depends.h"
 #include "controller/job/explain.h"
 #include "controller/job/metrics.h"
+#include "controller/job/volumes.h"
 #include "controller/job/wire.h"
+#include "controller/plugins/plugin.h"
 
 #define CREATE_TIMEOUT (30 * NSEC_PER_SEC)
 
@@ -215,6 +217,19 @@ static void create_lookup(void *arg)
 /* ---- creating ---------------------------------------------------------------------------------
  */
 
+/* What a task's pods look like, with what plugins and volumes add. */
+static struct pod_template *compile(const struct job *job, uint32_t task)
+{
+    struct pod_edit edit;
+
+    pod_edit_init(&edit);
+    plugins_edit(job, task, &edit);
+    volumes_edit(job, &edit);
+    struct pod_template *compiled = pod_template_new(job, task, &edit);
+    pod_edit_clear(&edit);
+    return compiled;
+}
+
 static bool create_render(struct buf *path, struct buf *body, void *arg)
 {
     struct pod_create *create = arg;
@@ -225,7 +240,7 @@ static bool create_render(struct buf *path, struct buf *body, void *arg)
         !job_control_slot(control, create->task, (int32_t)create->index, &task))
         return false;
     if (!task->compiled)
-        task->compiled = pod_template_new(control->job, (uint32_t)(task - control->tasks), NULL);
+        task->compiled = compile(control->job, (uint32_t)(task - control->tasks));
     create->version = control->job->status.version;
     pod_path(path, control->ns, NULL);
     pod_template_render(task->compiled, create->index, create->version,

@@ -6,6 +6,7 @@
 #include "controller/job/depends.h"
 #include "controller/job/group.h"
 #include "controller/job/lifecycle.h"
+#include "controller/job/objects.h"
 #include "controller/job/pods.h"
 #include "controller/job/status.h"
 
@@ -15,6 +16,7 @@ static void wind_down(struct job_control *control)
     pods_cancel_creates(control);
     lifecycle_delete_pods(control);
     group_delete(control);
+    objects_drop(control);
 }
 
 /* Pods are wanted: the group, and the pods once it was let in. While a job restarts as a whole, its
@@ -31,7 +33,9 @@ static void keep_up(struct job_control *control, bool settled)
         return;
     }
     group_sync(control);
-    if (settled && phase != JOB_RESTARTING && group_admitted(control) && !control->doomed)
+    const bool complete = objects_sync(control);
+    if (settled && complete && phase != JOB_RESTARTING && group_admitted(control) &&
+        !control->doomed)
         pods_create_missing(control);
 }
 
