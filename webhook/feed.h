@@ -19,7 +19,7 @@ struct feed_kind {
     void *(*view)(const void *object);
     /* `views` gives its references away, the array is the feed's. */
     void *(*snapshot)(void **views, size_t n, bool synced);
-    /* Whether the view of an object still tells the truth; NULL: never. */
+    /* Whether the view of an object still tells the truth. */
     bool (*same)(const void *view, const void *object);
 };
 

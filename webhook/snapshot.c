@@ -32,6 +32,22 @@ static struct resources copy_resources(struct arena *arena, const struct queue_r
     return list;
 }
 
+/* What the arena of a view needs: see arena_begin. */
+#define ROOM(size) (((size) + 15) / 16 * 16)
+
+static size_t text_room(const char *text)
+{
+    return ROOM(strlen(text) + 1);
+}
+
+static size_t resources_room(const struct queue_resources *list)
+{
+    size_t size = ROOM((list->n + (size_t)1) * sizeof(struct resource));
+    for (size_t i = 0; i < list->n; i++)
+        size += text_room(list->items[i].name);
+    return size;
+}
+
 static int64_t pods_of(const struct queue_resources *allocated)
 {
     for (uint32_t i = 0; i < allocated->n; i++) {
@@ -41,20 +57,51 @@ static int64_t pods_of(const struct queue_resources *allocated)
     return 0;
 }
 
+static struct str hierarchy_of(const struct queue *queue)
+{
+    return str_of(kube_pairs_get(&queue->meta.annotations, ANNOTATION_HIERARCHY));
+}
+
 struct queue_view *queue_view_new(const struct queue *queue)
 {
     struct queue_view *view = view_alloc();
     struct arena *arena = &view->arena;
+    const struct str hierarchy = hierarchy_of(queue);
+    arena_begin(arena, text_room(queue->meta.name) + text_room(queue->parent) +
+                           text_room(queue->state) + ROOM(hierarchy.n + 1) +
+                           resources_room(&queue->capability) + resources_room(&queue->deserved) +
+                           resources_room(&queue->guarantee));
     view->name = arena_str(arena, str_of(queue->meta.name));
     view->parent = arena_str(arena, str_of(queue->parent));
     view->state = arena_str(arena, str_of(queue->state));
-    view->hierarchy =
-        arena_str(arena, str_of(kube_pairs_get(&queue->meta.annotations, ANNOTATION_HIERARCHY)));
+    view->hierarchy = arena_str(arena, hierarchy);
     view->capability = copy_resources(arena, &queue->capability);
     view->deserved = copy_resources(arena, &queue->deserved);
     view->guarantee = copy_resources(arena, &queue->guarantee);
     view->allocated_pods = pods_of(&queue->allocated);
     return view;
+}
+
+static bool same_resources(const struct resources *list, const struct queue_resources *other)
+{
+    if (list->n != other->n)
+        return false;
+    for (size_t i = 0; i < list->n; i++) {
+        const struct quantity *quantity = resources_get(list, str_of(other->items[i].name));
+        if (!quantity || quantity_cmp(*quantity, other->items[i].quantity) != 0)
+            return false;
+    }
+    return true;
+}
+
+bool queue_view_same(const struct queue_view *view, const struct queue *queue)
+{
+    return str_is(view->name, queue->meta.name) && str_is(view->parent, queue->parent) &&
+           str_is(view->state, queue->state) && str_eq(view->hierarchy, hierarchy_of(queue)) &&
+           same_resources(&view->capability, &queue->capability) &&
+           same_resources(&view->deserved, &queue->deserved) &&
+           same_resources(&view->guarantee, &queue->guarantee) &&
+           view->allocated_pods == pods_of(&queue->allocated);
 }
 
 static struct resources own_resources(struct arena *arena, const cJSON *object)

@@ -23,6 +23,8 @@ struct queue_view {
 
 /* Copies what is needed; one reference, the caller's. */
 struct queue_view *queue_view_new(const struct queue *queue);
+/* Whether the view of a Queue still tells the truth. */
+bool queue_view_same(const struct queue_view *view, const struct queue *queue);
 /* From the JSON of a Queue, for tests and for a Queue that is known from the review alone. */
 struct queue_view *queue_view_from_tree(const cJSON *queue);
 

@@ -58,6 +58,12 @@ static struct arena_chunk *chunk_for(struct arena *arena, size_t size)
     return chunk;
 }
 
+void arena_begin(struct arena *arena, size_t size)
+{
+    ENSURE(!arena->head && size <= SIZE_MAX / 2);
+    arena->head = chunk_new(arena, size);
+}
+
 void *arena_alloc(struct arena *arena, size_t size)
 {
     ENSURE(size <= SIZE_MAX / 2);

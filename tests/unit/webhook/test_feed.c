@@ -156,6 +156,40 @@ static void test_namespaces(void **state)
     rig_stop(&rig);
 }
 
+#define QUEUE_OF(rv, spec, status)                                                                 \
+    "{\"metadata\":{\"name\":\"a\",\"uid\":\"u-a\",\"resourceVersion\":\"" rv                      \
+    "\"},\"spec\":{" spec "},\"status\":{" status "}}"
+
+/* Schedulers write the status of queues all the time. */
+static void test_changes_of_queues_that_matter(void **state)
+{
+    (void)state;
+    static const char *const others[] = {
+        QUEUE_OF("12", "\"capability\":{\"cpu\":\"3\"}", "\"allocated\":{\"pods\":\"1\"}"),
+        QUEUE_OF("13", "\"capability\":{\"gpu\":\"3\"}", "\"allocated\":{\"pods\":\"1\"}"),
+        QUEUE_OF("14", "\"deserved\":{\"cpu\":\"3\"}", "\"allocated\":{\"pods\":\"1\"}"),
+        QUEUE_OF("15", "\"guarantee\":{\"resource\":{\"cpu\":1}}",
+                 "\"allocated\":{\"pods\":\"1\"}"),
+        QUEUE_OF("16", "\"parent\":\"p\"", "\"allocated\":{\"pods\":\"1\"}"),
+        QUEUE_OF("17", "\"parent\":\"p\"", "\"state\":\"Closed\",\"allocated\":{\"pods\":\"1\"}"),
+        QUEUE_OF("18", "\"parent\":\"p\"", "\"state\":\"Closed\",\"allocated\":{\"pods\":\"2\"}")};
+    struct rig rig;
+    rig_start(&rig, &feed_queues);
+    answer_list(&rig,
+                QUEUE_OF("10", "\"capability\":{\"cpu\":\"2\"}", "\"allocated\":{\"pods\":\"1\"}"));
+    open_watch(&rig);
+    unsigned before = rig.published;
+    event(&rig, "MODIFIED",
+          QUEUE_OF("11", "\"weight\":7,\"capability\":{\"cpu\":\"2000m\"}",
+                   "\"running\":1,\"allocated\":{\"pods\":\"1\",\"cpu\":\"9\"}"));
+    assert_int_equal(rig.published, before);
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+        event(&rig, "MODIFIED", others[i]);
+        assert_int_equal(rig.published, ++before);
+    }
+    rig_stop(&rig);
+}
+
 static void test_no_feed(void **state)
 {
     (void)state;
@@ -171,6 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ready_when_the_watch_is_answered),
         cmocka_unit_test(test_namespaces),
+        cmocka_unit_test(test_changes_of_queues_that_matter),
         cmocka_unit_test(test_no_feed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
