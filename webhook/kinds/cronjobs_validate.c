@@ -76,18 +76,22 @@ static void check_zone(struct admission_case *c, const char *zone)
                         fault, STR_ARG(str_cut(str_of(zone), SHOWN)));
 }
 
-/* True when the name is right. */
+/* True when the name is right. That of a stored object cannot be helped. */
 static bool check_name(struct admission_case *c, struct str name)
 {
     const char *reason = naming_qualified(name);
+    if (name.n <= NAME_MAX_BYTES && !reason)
+        return true;
+    if (c->old)
+        return false;
     if (name.n > NAME_MAX_BYTES)
         problem_invalid(&c->problems,
                         "cronJob name must be no more than 52 characters, for its jobs get 11 more "
                         "(metadata.name has %zu)",
                         name.n);
-    else if (reason)
+    else
         problem_invalid(&c->problems, "invalid cronJob name \"%s\": %s", name.p, reason);
-    return name.n <= NAME_MAX_BYTES && !reason;
+    return false;
 }
 
 /* Bytes that the longest name of a pod has behind the name of its job. */
@@ -140,14 +144,17 @@ static struct str name_of(struct admission_case *c)
 void cronjobs_validate(struct admission_case *c)
 {
     static const char *const spec_path[] = {"spec", NULL};
+    static const char *const schedule_path[] = {"spec", "schedule", NULL};
+    static const char *const zone_path[] = {"spec", "timeZone", NULL};
     static const char *const template_path[] = {"spec", "jobTemplate", "spec", NULL};
     const cJSON *spec = tree_get(c->object, "spec");
     const cJSON *job = tree_get(tree_get(spec, "jobTemplate"), "spec");
     const struct str name = name_of(c);
     if (kind_unchanged(c, spec_path))
         return;
-    check_schedule(c, tree_str(spec, "schedule"));
-    if (tree_get(spec, "timeZone"))
+    if (!kind_unchanged(c, schedule_path))
+        check_schedule(c, tree_str(spec, "schedule"));
+    if (tree_get(spec, "timeZone") && !kind_unchanged(c, zone_path))
         check_zone(c, tree_str(spec, "timeZone"));
     const bool named = check_name(c, name);
     if (job && !kind_unchanged(c, template_path))
