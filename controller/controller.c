@@ -5,6 +5,7 @@
 #include "api/names.h"
 #include "api/priorityclass.h"
 #include "base/intern.h"
+#include "controller/gc/gc.h"
 #include "controller/job/commands.h"
 #include "controller/job/control.h"
 #include "controller/job/metrics.h"
@@ -230,6 +231,7 @@ void controller_set_leading(struct controller *controller, bool leading)
     void *control;
 
     controller->leading = leading;
+    gc_set_leading(controller->gc, leading);
     controller->sweep_due = true;
     loop_defer(controller->loop, &controller->pass);
     for (size_t i = 0; map_next(&controller->by_uid, &i, NULL, &control);)
@@ -289,6 +291,7 @@ struct controller *controller_new(struct loop *loop, struct kube_transport *tran
     loop_deferred_init(&controller->pass, run_pass, controller);
     informers_init(&controller->informers, loop, transport);
     follow(controller);
+    controller->gc = gc_new(loop, window, controller->jobs);
     return controller;
 }
 
@@ -307,6 +310,7 @@ void controller_free(struct controller *controller)
     if (!controller)
         return;
     controller->stopping = true;
+    gc_free(controller->gc);
     store_unsubscribe(controller->jobs, &controller->on_jobs);
     store_unsubscribe(controller->pods, &controller->on_pods);
     store_unsubscribe(controller->podgroups, &controller->on_podgroups);

@@ -14,6 +14,7 @@
 #include "kube/informer.h"
 #include "kube/window.h"
 
+struct gc;
 struct metrics;
 
 /* Families of metrics about jobs; NULL without a registry. */
@@ -35,6 +36,7 @@ struct controller {
     struct map command_deletes; /* UID -> struct command_delete, owned by job/commands.c */
     struct loop_deferred pass;
     struct job_metrics job_metrics;
+    struct gc *gc; /* owned */
     bool sweep_due; /* there may be Commands for jobs that do not exist */
     bool leading;   /* may write */
     bool stopping;
