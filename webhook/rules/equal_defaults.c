@@ -189,9 +189,9 @@ static bool is_derived(const struct lone_member *member)
 bool equal_by_default(const struct lone_member *member)
 {
     /* Maps whose keys are the user's. Of plugins the keys count, whatever their arguments. */
-    static const char *const maps[] = {"labels",       "annotations",      "matchLabels", "plugins",
-                                       "nodeSelector", "volumeAttributes", "options",     "limits",
-                                       "requests",     "overhead"};
+    static const char *const maps[] = {
+        "labels",  "annotations", "matchLabels", "plugins",  "nodeSelector",   "volumeAttributes",
+        "options", "limits",      "requests",    "overhead", "userAnnotations"};
     if (cJSON_IsNull(member->item))
         return true;
     if (ONE_OF(maps, member->in))

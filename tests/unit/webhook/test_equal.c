@@ -67,6 +67,7 @@ static void test_absent(void **state)
     assert_true(PLAIN("", ",\"resources\":{}"));
     assert_true(PLAIN("", ",\"metadata\":{\"creationTimestamp\":null,\"labels\":{}}"));
     assert_false(PLAIN("", ",\"metadata\":{\"labels\":{\"a\":\"\"}}"));
+    assert_false(PLAIN(",\"userAnnotations\":{}", ",\"userAnnotations\":{\"a.b/c\":\"\"}"));
     assert_true(PLAIN("", ",\"replicas\":0"));
     assert_true(PLAIN("", ",\"tty\":false"));
     assert_false(PLAIN("", ",\"emptyDir\":{}"));
