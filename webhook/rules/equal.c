@@ -99,7 +99,7 @@ static bool equal_numbers(const cJSON *a, const cJSON *b)
 
 static void write_value(struct buf *out, const cJSON *value)
 {
-    const bool exact = cJSON_IsNumber(value) && value->valuestring;
+    const bool exact = value && cJSON_IsNumber(value) && value->valuestring;
     char *text = value && !exact ? cJSON_PrintUnformatted(value) : NULL;
     const struct str shown = exact  ? str_of(value->valuestring)
                              : text ? str_of(text)
