@@ -20,6 +20,7 @@
 struct cert_names {
     const char *items[CERT_NAMES_MAX]; /* borrowed */
     size_t n;
+    size_t needed; /* the first so many are what callers use */
 };
 
 /* PEM texts, owned. */
@@ -71,7 +72,8 @@ struct cert_state {
 /*
  * Whether the bundle can serve under all of these names now: PEM readable, key and certificate one
  * pair, a chain from it to one of ca_cert (if there is any), both valid. ERROR_INVALID says what is
- * wrong. `names` may be empty.
+ * wrong. `names` may be empty; of a certificate that cannot be made anew, since ca_key is not
+ * known, only the needed ones are asked.
  */
 int cert_bundle_check(const struct cert_bundle *bundle, const struct cert_names *names,
                       int64_t now_ns, struct cert_state *ret_state, struct error *err);

@@ -23,9 +23,9 @@ static int check_validity(const char *what, int64_t begin_ns, int64_t end_ns, in
     return 0;
 }
 
-static int check_names(X509 *cert, const struct cert_names *names, struct error *err)
+static int check_names(X509 *cert, const struct cert_names *names, size_t n, struct error *err)
 {
-    for (size_t i = 0; i < names->n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const char *name = names->items[i];
         if (X509_check_host(cert, name, 0, 0, NULL) != 1 && X509_check_ip_asc(cert, name, 0) != 1)
             return error_set(err, ERROR_INVALID, "the serving certificate is not for %s", name);
@@ -163,18 +163,15 @@ static int check_pair(const struct cert_bundle *bundle, X509 *cert, struct error
     return 0;
 }
 
-static int check_cert(X509 *cert, const struct cert_names *names, int64_t now_ns,
-                      struct cert_state *state, struct error *err)
+static int check_cert(X509 *cert, int64_t now_ns, struct cert_state *state, struct error *err)
 {
     if (!cert_times(cert, &state->not_before_ns, &state->not_after_ns))
         return openssl_error(err, "the validity of the serving certificate cannot be read");
     state->issued_ns = state->not_before_ns + CERT_BACKDATE_NS;
     state->renewal_due = is_old(state->not_before_ns, state->not_after_ns, now_ns);
     state->ca_not_after_ns = state->not_after_ns;
-    if (check_validity("serving certificate", state->not_before_ns, state->not_after_ns, now_ns,
-                       err) < 0)
-        return -1;
-    return check_names(cert, names, err);
+    return check_validity("serving certificate", state->not_before_ns, state->not_after_ns, now_ns,
+                          err);
 }
 
 static int check_authority(const struct cert_bundle *bundle, X509 *cert,
@@ -197,7 +194,9 @@ int cert_bundle_check(const struct cert_bundle *bundle, const struct cert_names 
     struct cert_state state = {0};
     struct cert_set authorities cleanup_cert_set = {.n = 0};
     X509 *cert cleanup_x509 = pem_read_cert(buf_str(&bundle->cert));
-    if (check_pair(bundle, cert, err) < 0 || check_cert(cert, names, now_ns, &state, err) < 0)
+    const size_t asked = bundle->ca_key.n ? names->n : names->needed;
+    if (check_pair(bundle, cert, err) < 0 || check_cert(cert, now_ns, &state, err) < 0 ||
+        check_names(cert, names, asked, err) < 0)
         return -1;
     if (bundle->ca_cert.n) {
         if (!cert_set_add_pem(&authorities, buf_str(&bundle->ca_cert)))

@@ -213,14 +213,11 @@ static void add_name(struct cert_names *names, const char *name)
         names->items[names->n++] = name;
 }
 
+/* Further names of the Service. */
 static void add_service(const struct webhook_options *o, struct arena *arena,
                         struct cert_names *names)
 {
     const char *service = o->webhook_service_name, *ns = webhook_options_namespace(o);
-    if (!*service)
-        return;
-    /* What API servers use comes first: it is the subject, too. */
-    add_name(names, arena_printf(arena, "%s.%s.svc", service, ns).p);
     add_name(names, service);
     add_name(names, arena_printf(arena, "%s.%s", service, ns).p);
     add_name(names, arena_printf(arena, "%s.%s.svc.cluster.local", service, ns).p);
@@ -244,7 +241,11 @@ int webhook_options_names(const struct webhook_options *o, struct arena *arena,
                           struct cert_names *ret_names, struct error *err)
 {
     *ret_names = (struct cert_names){0};
-    add_service(o, arena, ret_names);
+    /* What API servers use comes first: it is the subject, too. */
+    if (*o->webhook_service_name)
+        add_name(ret_names, arena_printf(arena, "%s.%s.svc", o->webhook_service_name,
+                                         webhook_options_namespace(o))
+                                .p);
     if (*o->webhook_url) {
         struct str host = host_of(str_of(o->webhook_url));
         if (str_empty(host))
@@ -252,6 +253,9 @@ int webhook_options_names(const struct webhook_options *o, struct arena *arena,
                              o->webhook_url);
         add_name(ret_names, arena_str(arena, host).p);
     }
+    ret_names->needed = ret_names->n;
+    if (*o->webhook_service_name)
+        add_service(o, arena, ret_names);
     for (size_t i = 0; i < o->extra_sans.n; i++)
         add_name(ret_names, o->extra_sans.items[i]);
     return 0;

@@ -54,6 +54,23 @@ static void test_made(void **state)
     cert_bundle_clear(&bundle);
 }
 
+/* Of what we did not make only the names that callers use are asked. */
+static void test_needed_names(void **state)
+{
+    (void)state;
+    struct cert_bundle bundle;
+    struct error err;
+    const struct cert_names wanted = {
+        .items = {"svc", "127.0.0.1", "other.test"}, .n = 3, .needed = 2};
+    const struct cert_names wrong = {.items = {"svc", "other.test"}, .n = 2, .needed = 2};
+    make(&bundle);
+    assert_wrong(&bundle, &wanted, NOW, "is not for other.test");
+    buf_reset(&bundle.ca_key);
+    assert_int_equal(check(&bundle, &wanted, NOW, &err), 0);
+    assert_wrong(&bundle, &wrong, NOW, "is not for other.test");
+    cert_bundle_clear(&bundle);
+}
+
 static void test_life(void **state)
 {
     (void)state;
@@ -253,6 +270,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_made),
+        cmocka_unit_test(test_needed_names),
         cmocka_unit_test(test_life),
         cmocka_unit_test(test_renew),
         cmocka_unit_test(test_without_its_key_nothing_is_renewed),

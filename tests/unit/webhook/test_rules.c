@@ -131,6 +131,37 @@ static void test_options(void **state)
     assert_bad(&o, "--scheduler-name");
 }
 
+static void test_certificate_flags(void **state)
+{
+    (void)state;
+    const int64_t second = NSEC_PER_SEC, hour = 3600 * NSEC_PER_SEC;
+    struct error err = ERROR_INIT;
+    struct webhook_options o = good_options();
+    o.client_allowed_names = (struct flag_strings){.items = {"x"}, .n = 1};
+    assert_bad(&o, "--client-allowed-names needs --client-ca-file");
+    o.client_ca_file = "x";
+    assert_int_equal(webhook_options_check(&o, &err), 0);
+    /* Four times the interval: 30 s from the Secret, 10 s from files, or what a flag says. */
+    o.ca_overlap_ns = 120 * second;
+    assert_int_equal(webhook_options_check(&o, &err), 0);
+    o.ca_overlap_ns--;
+    assert_bad(&o, "--ca-overlap");
+    o.tls_cert_file = o.tls_private_key_file = "x";
+    o.ca_overlap_ns = 40 * second;
+    assert_int_equal(webhook_options_check(&o, &err), 0);
+    o.ca_overlap_ns--;
+    assert_bad(&o, "--ca-overlap");
+    o.cert_check_interval_ns = second;
+    o.ca_overlap_ns = 4 * second;
+    assert_int_equal(webhook_options_check(&o, &err), 0);
+    o.ca_overlap_ns--;
+    assert_bad(&o, "--ca-overlap");
+    o.ca_overlap_ns = 720 * hour;
+    assert_int_equal(webhook_options_check(&o, &err), 0);
+    o.ca_overlap_ns++;
+    assert_bad(&o, "--ca-overlap");
+}
+
 static void test_certificate_names(void **state)
 {
     (void)state;
@@ -141,14 +172,15 @@ static void test_certificate_names(void **state)
     o.webhook_url = "https://127.0.0.1:8443/x";
     o.extra_sans = (struct flag_strings){.items = {"extra.test", "svc"}, .n = 2};
     assert_int_equal(webhook_options_names(&o, &arena, &names, &err), 0);
-    const char *const want[] = {"svc.ns.svc", "svc",       "svc.ns", "svc.ns.svc.cluster.local",
-                                "127.0.0.1",  "extra.test"};
+    const char *const want[] = {
+        "svc.ns.svc", "127.0.0.1", "svc", "svc.ns", "svc.ns.svc.cluster.local", "extra.test"};
     assert_int_equal(names.n, ARRAY_SIZE(want));
+    assert_int_equal(names.needed, 2);
     for (size_t i = 0; i < names.n; i++)
         assert_string_equal(names.items[i], want[i]);
     o.webhook_url = "https://[::1]:8443";
     assert_int_equal(webhook_options_names(&o, &arena, &names, &err), 0);
-    assert_string_equal(names.items[4], "::1");
+    assert_string_equal(names.items[1], "::1");
     o.webhook_url = "https://";
     assert_int_equal(webhook_options_names(&o, &arena, &names, &err), -1);
     arena_clear(&arena);
@@ -161,6 +193,7 @@ int main(void)
         cmocka_unit_test(test_problems),
         cmocka_unit_test(test_too_many_problems),
         cmocka_unit_test(test_options),
+        cmocka_unit_test(test_certificate_flags),
         cmocka_unit_test(test_certificate_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
