@@ -228,8 +228,9 @@ bool objects_sync(struct job_control *control)
         return true;
     struct job_objects *objects = objects_of(control);
     if (!look_afresh(control, objects)) {
+        if (!control->doomed)
+            job_control_mark(control); /* the status tells */
         control->doomed = true;
-        job_control_mark(control);
         return false;
     }
     for (size_t i = 0; i < objects->n; i++) {
