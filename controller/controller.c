@@ -4,11 +4,13 @@
 #include "controller/controller.h"
 #include "api/names.h"
 #include "api/priorityclass.h"
+#include "api/queue.h"
 #include "base/intern.h"
 #include "controller/gc/gc.h"
 #include "controller/job/commands.h"
 #include "controller/job/control.h"
 #include "controller/job/metrics.h"
+#include "controller/queue/queues.h"
 
 /* A pass yields to the loop after this long, so that leases and health are served meanwhile. */
 #define PASS_SLICE (5 * NSEC_PER_MSEC)
@@ -232,6 +234,7 @@ void controller_set_leading(struct controller *controller, bool leading)
 
     controller->leading = leading;
     gc_set_leading(controller->gc, leading);
+    queues_set_leading(controller->queue_control, leading);
     controller->sweep_due = true;
     loop_defer(controller->loop, &controller->pass);
     for (size_t i = 0; map_next(&controller->by_uid, &i, NULL, &control);)
@@ -278,6 +281,19 @@ static void follow(struct controller *controller)
     store_subscribe(controller->priorityclasses, &controller->on_priorityclasses);
 }
 
+static void follow_queues(struct controller *controller)
+{
+    static const struct reflector_spec queues = {.path = PATH_QUEUES};
+    const struct queues_stores stores = {
+        .queues = informers_add(&controller->informers, &queue_store_type, &queues),
+        .podgroups = controller->podgroups,
+        .commands = controller->commands,
+    };
+
+    controller->queue_control =
+        queues_new(controller->loop, controller->window, controller->events, &stores);
+}
+
 struct controller *controller_new(struct loop *loop, struct kube_transport *transport,
                                   struct window *window, struct event_recorder *events)
 {
@@ -292,6 +308,7 @@ struct controller *controller_new(struct loop *loop, struct kube_transport *tran
     informers_init(&controller->informers, loop, transport);
     follow(controller);
     controller->gc = gc_new(loop, window, controller->jobs);
+    follow_queues(controller);
     return controller;
 }
 
@@ -311,6 +328,7 @@ void controller_free(struct controller *controller)
         return;
     controller->stopping = true;
     gc_free(controller->gc);
+    queues_free(controller->queue_control);
     store_unsubscribe(controller->jobs, &controller->on_jobs);
     store_unsubscribe(controller->pods, &controller->on_pods);
     store_unsubscribe(controller->podgroups, &controller->on_podgroups);

@@ -15,6 +15,7 @@
 #include "kube/window.h"
 
 struct gc;
+struct queues;
 struct metrics;
 
 /* Families of metrics about jobs; NULL without a registry. */
@@ -36,9 +37,10 @@ struct controller {
     struct map command_deletes; /* UID -> struct command_delete, owned by job/commands.c */
     struct loop_deferred pass;
     struct job_metrics job_metrics;
-    struct gc *gc; /* owned */
-    bool sweep_due; /* there may be Commands for jobs that do not exist */
-    bool leading;   /* may write */
+    struct gc *gc;                /* owned */
+    struct queues *queue_control; /* owned */
+    bool sweep_due;               /* there may be Commands for jobs that do not exist */
+    bool leading;                 /* may write */
     bool stopping;
 };
 

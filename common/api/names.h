@@ -43,6 +43,8 @@
 #define KEY_DELETION_COST "controller.kubernetes.io/pod-deletion-cost"
 #define KEY_JOB_FORWARDING "volcano.sh/job-forwarding" /* L */
 
+#define KEY_CLOSED_BY_PARENT "volcano.sh/closed-by-parent" /* of queues */
+
 /* PodGroup phases. */
 #define PODGROUP_PENDING "Pending"
 #define PODGROUP_INQUEUE "Inqueue"
@@ -55,5 +57,8 @@
 #define PODGROUP_SCHEDULED "Scheduled"
 
 #define QUEUE_OPEN "Open"
+#define QUEUE_CLOSING "Closing"
+#define QUEUE_CLOSED "Closed"
+#define QUEUE_UNKNOWN "Unknown"
 
 #endif

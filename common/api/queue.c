@@ -107,7 +107,8 @@ struct queue *queue_decode(struct str raw, struct error *err)
     }
     if (queue->weight == 0)
         queue->weight = 1;
-    if (*queue->state == '\0') {
+    queue->has_state = *queue->state != '\0';
+    if (!queue->has_state) {
         intern_put(queue->state);
         queue->state = intern_get(STR(QUEUE_OPEN));
     }

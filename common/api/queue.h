@@ -20,6 +20,7 @@ struct queue {
     const char *parent; /* interned; "" when absent */
     struct queue_resources capability, deserved, guarantee;
     const char *state;                /* interned; status.state, "Open" when empty */
+    bool has_state;                   /* status.state is not empty */
     struct queue_resources allocated; /* status.allocated */
 };
 
