@@ -6,6 +6,8 @@
 #include "webhook/job/job_rules.h"
 #include "webhook/job/plugin_args.h"
 
+#define PORT_MAX 65535
+
 const char *job_implies_plugin(const cJSON *spec, const char *name)
 {
     static const struct {
@@ -56,12 +58,38 @@ static struct str missing_task(const cJSON *plugins, const cJSON *tasks, const c
     return has_task(tasks, name) ? STR_NULL : name.n ? name : STR("\"\"");
 }
 
+/* Numbers that plugins give to containers as ports: a wrong one is refused with every pod. */
+static void check_ports(struct admission_case *c, const cJSON *plugins)
+{
+    static const struct {
+        const char *plugin, *flag;
+    } ports[] = {{"mpi", "port"},
+                 {"pytorch", "port"},
+                 {"ray", "port"},
+                 {"ray", "dashboardPort"},
+                 {"ray", "clientPort"}};
+    for (size_t i = 0; i < ARRAY_SIZE(ports); i++) {
+        const char *plugin = ports[i].plugin;
+        const cJSON *args = cJSON_GetObjectItemCaseSensitive(plugins, plugin);
+        const struct str text =
+            plugin_arg(args, job_plugin_spec_find(str_of(plugin))->flags, ports[i].flag);
+        int64_t port;
+        if (!goflag_number(text, &port) || (port >= 1 && port <= PORT_MAX))
+            continue;
+        problem_invalid(&c->problems,
+                        "spec.plugins.%s: %s must be a number from 1 to %d, not %.*s: containers "
+                        "get it as a port",
+                        plugin, ports[i].flag, PORT_MAX, STR_ARG(str_cut(text, 32)));
+    }
+}
+
 void job_check_plugins(struct admission_case *c, const cJSON *spec)
 {
     const cJSON *plugins = tree_object(spec, "plugins"), *tasks = tree_array(spec, "tasks");
     if (!plugins)
         return;
     check_names(c, plugins);
+    check_ports(c, plugins);
     struct str name = missing_task(plugins, tasks, "mpi", "master");
     if (name.n)
         problem_invalid(&c->problems,

@@ -73,7 +73,7 @@ static void add_plugin_mounts(struct admission_case *c, const cJSON *spec, struc
 }
 
 static void check_mounts(struct admission_case *c, const struct map *paths, const cJSON *container,
-                         const struct field *at)
+                         bool init, const struct field *at)
 {
     const struct field list = field_member(at, "volumeMounts");
     const cJSON *mount;
@@ -84,10 +84,27 @@ static void check_mounts(struct admission_case *c, const struct map *paths, cons
         const struct field path_at = field_member(&mount_at, "mountPath");
         const struct str path = str_of(tree_str(mount, "mountPath"));
         const char *by = map_get(paths, path);
-        if (path.n && map_has(paths, path))
+        if (path.n && (by || (!init && map_has(paths, path))))
             field_invalid(&c->problems, &path_at, tree_get(mount, "mountPath"),
                           "must be unique: %s is mounted there in every pod",
                           by ? by : "a volume of the job");
+    }
+}
+
+/* Plugins mount in init containers too, volumes of the job do not. */
+static void check_pod_mounts(struct admission_case *c, const struct map *paths, const cJSON *pod,
+                             const struct field *pod_at)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    const cJSON *container;
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        const struct field list = field_member(pod_at, lists[i]);
+        size_t index = 0;
+        cJSON_ArrayForEach(container, tree_array(pod, lists[i]))
+        {
+            const struct field at = field_item(&list, index++);
+            check_mounts(c, paths, container, i > 0, &at);
+        }
     }
 }
 
@@ -96,20 +113,13 @@ static void check_template_mounts(struct admission_case *c, const cJSON *spec, c
 {
     const struct str root = arena_printf(c->arena, "%sspec.task", path);
     const struct field list = field_root(root.p);
-    const cJSON *task, *container;
+    const cJSON *task;
     size_t task_index = 0;
     cJSON_ArrayForEach(task, tree_array(spec, "tasks"))
     {
         const struct field task_at = field_item(&list, task_index++);
         const struct field pod_at = field_member(&task_at, "template.spec");
-        const struct field containers = field_member(&pod_at, "containers");
-        const cJSON *pod = tree_get(tree_get(task, "template"), "spec");
-        size_t index = 0;
-        cJSON_ArrayForEach(container, tree_array(pod, "containers"))
-        {
-            const struct field at = field_item(&containers, index++);
-            check_mounts(c, paths, container, &at);
-        }
+        check_pod_mounts(c, paths, tree_get(tree_get(task, "template"), "spec"), &pod_at);
     }
 }
 

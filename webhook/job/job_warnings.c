@@ -214,6 +214,11 @@ static void warn_of_template(struct admission_case *c, const cJSON *spec, const 
                   at, own, scheduler);
     if (*tree_str(pod, "serviceAccount") && !*tree_str(pod, "serviceAccountName"))
         case_warn(c, "%s.serviceAccount: deprecated; use serviceAccountName", at);
+    if (tree_get(pod, "priority"))
+        case_warn(c,
+                  "%s.priority: pods are refused unless their priority class has this value; leave "
+                  "it out",
+                  at);
     warn_of_nodes(c, pod, at);
     warn_of_volumes(c, pod, at);
     warn_of_memory(c, pod, at);
