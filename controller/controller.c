@@ -2,14 +2,17 @@
  * The controller's stores, handlers and passes: see controller.h.
  */
 #include "controller/controller.h"
+#include "api/barepod.h"
 #include "api/names.h"
 #include "api/priorityclass.h"
 #include "api/queue.h"
+#include "api/workload.h"
 #include "base/intern.h"
 #include "controller/gc/gc.h"
 #include "controller/job/commands.h"
 #include "controller/job/control.h"
 #include "controller/job/metrics.h"
+#include "controller/podgroup/podgroups.h"
 #include "controller/queue/queues.h"
 
 /* A pass yields to the loop after this long, so that leases and health are served meanwhile. */
@@ -235,6 +238,8 @@ void controller_set_leading(struct controller *controller, bool leading)
     controller->leading = leading;
     gc_set_leading(controller->gc, leading);
     queues_set_leading(controller->queue_control, leading);
+    for (size_t i = 0; i < controller->bare_pods.n; i++)
+        podgroups_set_leading(controller->bare_pods.items[i].podgroups, leading);
     controller->sweep_due = true;
     loop_defer(controller->loop, &controller->pass);
     for (size_t i = 0; map_next(&controller->by_uid, &i, NULL, &control);)
@@ -294,6 +299,44 @@ static void follow_queues(struct controller *controller)
         queues_new(controller->loop, controller->window, controller->events, &stores);
 }
 
+static void follow_workloads(struct controller *controller)
+{
+    static const struct {
+        const struct store_type *type;
+        struct reflector_spec spec;
+    } kinds[] = {
+        {&replicaset_store_type, {.path = PATH_REPLICASETS}},
+        {&statefulset_store_type, {.path = PATH_STATEFULSETS}},
+        {&daemonset_store_type, {.path = PATH_DAEMONSETS}},
+        {&batch_job_store_type, {.path = PATH_BATCH_JOBS}},
+    };
+
+    for (size_t i = 0; i < 4; i++)
+        controller->workloads[i] =
+            informers_add(&controller->informers, kinds[i].type, &kinds[i].spec);
+}
+
+void controller_follow_pods(struct controller *controller, const char *scheduler)
+{
+    struct bare_pods bare = {.selector = xasprintf("spec.schedulerName=%s", scheduler)};
+    const struct reflector_spec pods = {
+        .path = PATH_PODS, .field_selector = bare.selector, .label_selector = "!" KEY_JOB_NAME};
+
+    if (!controller->workloads[0])
+        follow_workloads(controller);
+    const struct podgroups_stores stores = {
+        .pods = informers_add(&controller->informers, &barepod_store_type, &pods),
+        .podgroups = controller->podgroups,
+        .replicasets = controller->workloads[0],
+        .statefulsets = controller->workloads[1],
+        .daemonsets = controller->workloads[2],
+        .jobs = controller->workloads[3],
+    };
+    bare.podgroups = podgroups_new(controller->loop, controller->window, &stores);
+    podgroups_set_leading(bare.podgroups, controller->leading);
+    vec_push(&controller->bare_pods, bare);
+}
+
 struct controller *controller_new(struct loop *loop, struct kube_transport *transport,
                                   struct window *window, struct event_recorder *events)
 {
@@ -329,6 +372,8 @@ void controller_free(struct controller *controller)
     controller->stopping = true;
     gc_free(controller->gc);
     queues_free(controller->queue_control);
+    for (size_t i = 0; i < controller->bare_pods.n; i++)
+        podgroups_free(controller->bare_pods.items[i].podgroups);
     store_unsubscribe(controller->jobs, &controller->on_jobs);
     store_unsubscribe(controller->pods, &controller->on_pods);
     store_unsubscribe(controller->podgroups, &controller->on_podgroups);
@@ -339,5 +384,8 @@ void controller_free(struct controller *controller)
     map_clear_with(&controller->by_uid, free_control);
     map_clear(&controller->by_name);
     informers_clear(&controller->informers);
+    for (size_t i = 0; i < controller->bare_pods.n; i++)
+        free(controller->bare_pods.items[i].selector);
+    vec_clear(&controller->bare_pods);
     free(controller);
 }

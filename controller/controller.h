@@ -15,12 +15,19 @@
 #include "kube/window.h"
 
 struct gc;
+struct podgroups;
 struct queues;
 struct metrics;
 
 /* Families of metrics about jobs; NULL without a registry. */
 struct job_metrics {
     struct metric *completed, *failed, *pod_latency;
+};
+
+/* Pods of others for one scheduler. */
+struct bare_pods {
+    char *selector;              /* owned */
+    struct podgroups *podgroups; /* owned */
 };
 
 struct controller {
@@ -39,8 +46,10 @@ struct controller {
     struct job_metrics job_metrics;
     struct gc *gc;                /* owned */
     struct queues *queue_control; /* owned */
-    bool sweep_due;               /* there may be Commands for jobs that do not exist */
-    bool leading;                 /* may write */
+    VEC(struct bare_pods) bare_pods;
+    struct store *workloads[4]; /* owned by informers; NULL before controller_follow_pods */
+    bool sweep_due;             /* there may be Commands for jobs that do not exist */
+    bool leading;               /* may write */
     bool stopping;
 };
 
@@ -49,6 +58,9 @@ struct controller *controller_new(struct loop *loop, struct kube_transport *tran
                                   struct window *window, struct event_recorder *events);
 /* Counts in this registry from now on; it is borrowed, and must outlive the controller. */
 void controller_set_metrics(struct controller *controller, struct metrics *metrics);
+/* Makes PodGroups for the pods of this scheduler that no job of ours made. For the start: before
+ * the loop runs. */
+void controller_follow_pods(struct controller *controller, const char *scheduler);
 /* Withdraws every request first; window, transport and recorder must still be there. */
 void controller_free(struct controller *controller);
 

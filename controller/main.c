@@ -29,6 +29,8 @@ static void *start(struct process *process, struct error *err)
 
     (void)err;
     controller_set_metrics(controller, process->metrics);
+    for (size_t i = 0; i < scheduler_names.n; i++)
+        controller_follow_pods(controller, scheduler_names.items[i]);
     if (!process->options.leader_elect)
         controller_set_leading(controller, true);
     return controller;

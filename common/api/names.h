@@ -43,6 +43,17 @@
 #define KEY_DELETION_COST "controller.kubernetes.io/pod-deletion-cost"
 #define KEY_JOB_FORWARDING "volcano.sh/job-forwarding" /* L */
 
+/* Of pods of others and of their owners. */
+#define KEY_GROUP_MIN_MEMBER "scheduling.volcano.sh/group-min-member"
+#define KEY_POD_QUEUE "scheduling.volcano.sh/queue-name"
+#define KEY_TOPOLOGY_MODE "volcano.sh/network-topology-mode"
+#define KEY_TOPOLOGY_HIGHEST_TIER "volcano.sh/network-topology-highest-tier"
+
+#define PATH_REPLICASETS "/apis/apps/v1/replicasets"
+#define PATH_STATEFULSETS "/apis/apps/v1/statefulsets"
+#define PATH_DAEMONSETS "/apis/apps/v1/daemonsets"
+#define PATH_BATCH_JOBS "/apis/batch/v1/jobs"
+
 #define KEY_CLOSED_BY_PARENT "volcano.sh/closed-by-parent" /* of queues */
 
 /* PodGroup phases. */

@@ -1,10 +1,10 @@
-"""Queues and the end of finished jobs, as users and their clients see them."""
+"""Queues, the end of finished jobs, and pods that no job made, as users and clients see them."""
 
 import pytest
 from kubernetes.client.exceptions import ApiException
 
 from harness.api import kind_of
-from harness.objects import job, queue, task
+from harness.objects import job, pod, queue, task
 from harness.wait import stays, wait_until
 
 COMMANDS = ("bus.volcano.sh", "v1alpha1", "commands")
@@ -79,3 +79,13 @@ def test_a_finished_job_goes_when_its_time_is_over(api, ns, pumice):
                lambda: f"the job with a TTL to go: {api.jobs(ns)}")
     wait_until(lambda: not api.pods_of(ns, "short"), 30, "its pods to go too")
     stays(lambda: len(api.jobs(ns)) == 1, 3, "the job without a TTL stays")
+
+
+def test_a_pod_of_nobody_runs_in_a_group_of_its_own(api, ns, pumice):
+    api.create_pod(ns, pod("alone", scheduler="volcano"))
+
+    def found():
+        return api.core.read_namespaced_pod("alone", ns)
+    wait_until(lambda: found().spec.node_name, 30, lambda: f"the pod to be bound: {found()}")
+    group = found().metadata.annotations["scheduling.k8s.io/group-name"]
+    assert group == f"podgroup-{found().metadata.uid}"
