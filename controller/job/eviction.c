@@ -40,9 +40,34 @@ static void note(struct job_control *control, const struct podstate *pod)
                                     .at_ns = loop_wall(control->controller->loop)}));
 }
 
+static void drop(struct job_control *control, size_t at)
+{
+    intern_put(control->evictions.items[at].pod);
+    vec_remove(&control->evictions, at);
+}
+
+/* A pod that runs again in its place before the timeout is over has made up for the one before. */
+static void forgive(struct job_control *control, const struct podstate *pod)
+{
+    for (size_t i = control->evictions.n; i-- > 0;) {
+        const struct job_eviction *eviction = &control->evictions.items[i];
+        if (eviction->pod != pod->meta.name || !control->job ||
+            eviction->task >= control->job->task_count)
+            continue;
+        const struct job_happening what = {.event = JOB_EVENT_POD_EVICTED,
+                                           .task = &control->job->tasks[eviction->task],
+                                           .pod = eviction->pod};
+        const struct job_policy *policy = job_policy_for(control->job, &what);
+        if (policy && policy->timeout_ns > 0)
+            drop(control, i);
+    }
+}
+
 void eviction_watch(struct job_control *control, const struct podstate *old,
                     const struct podstate *now)
 {
+    if (now && now->phase == POD_PHASE_RUNNING && !now->meta.deleted_ns)
+        forgive(control, now);
     if (!old)
         return;
     const struct str uid = str_of(old->meta.uid);
@@ -65,8 +90,7 @@ void evictions_drop_answered(struct job_control *control)
             !lifecycle_would_go(control, eviction->task, eviction->index, eviction->version,
                                 eviction->retry_count))
             continue;
-        intern_put(eviction->pod);
-        vec_remove(&control->evictions, i);
+        drop(control, i);
     }
 }
 

@@ -444,12 +444,22 @@ static inline struct kube_call *server_start_call(struct kube_transport *base,
 /* ---- life --------------------------------------------------------------------------------------
  */
 
+static inline void server_nothing(void *arg)
+{
+    (void)arg;
+}
+
+/* Time goes on, also when there is nothing to do. */
 static inline void run(struct server *server, int64_t ms)
 {
     int64_t end = loop_now(server->loop) + ms * NSEC_PER_MSEC;
+    struct loop_timer timer;
 
+    loop_timer_init(&timer, server_nothing, NULL);
+    loop_timer_set(server->loop, &timer, ms * NSEC_PER_MSEC);
     while (loop_now(server->loop) < end)
         (void)loop_turn(server->loop, end - loop_now(server->loop));
+    loop_timer_cancel(server->loop, &timer);
 }
 
 /* A controller begins, with its lists still to come. */
