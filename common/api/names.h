@@ -39,7 +39,7 @@
 #define KEY_JDB_MIN_AVAILABLE "volcano.sh/jdb-min-available"
 #define KEY_JDB_MAX_UNAVAILABLE "volcano.sh/jdb-max-unavailable"
 #define KEY_NUMA_POLICY "volcano.sh/numa-topology-policy"
-#define KEY_PARTITION_ID "volcano.sh/partition-id"     /* label only */
+#define KEY_PARTITION_ID "volcano.sh/partition-id" /* label only */
 #define KEY_DELETION_COST "controller.kubernetes.io/pod-deletion-cost"
 #define KEY_JOB_FORWARDING "volcano.sh/job-forwarding" /* L */
 

@@ -25,8 +25,8 @@ struct str arena_str(struct arena *arena, struct str s);
 struct str arena_printf(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Before the first allocation: the first chunk is to have room for `size` bytes, no more. For arenas
- * of which there are a great many; each allocation takes a multiple of 16 bytes. */
+/* Before the first allocation: the first chunk is to have room for `size` bytes, no more. For
+ * arenas of which there are a great many; each allocation takes a multiple of 16 bytes. */
 void arena_begin(struct arena *arena, size_t size);
 
 /* Frees everything but one chunk for reuse. */

@@ -11,6 +11,9 @@
 #define DEFAULT_PORT 22
 
 static const char *const files[] = {"id_rsa", "id_rsa.pub", "authorized_keys", "config"};
+/* Where each is in the volume. */
+static const char *const paths[] = {".ssh/id_rsa", ".ssh/id_rsa.pub", ".ssh/authorized_keys",
+                                    ".ssh/config"};
 
 /* ---- the Secret -------------------------------------------------------------------------------
  */
@@ -103,8 +106,7 @@ static void write_volume(struct json_writer *w, const char *name, int mode)
     for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
         json_w_object(w);
         json_w_member_str(w, "key", str_of(files[i]));
-        json_w_key(w, STR("path"));
-        json_w_strf(w, ".ssh/%s", files[i]);
+        json_w_member_str(w, "path", str_of(paths[i]));
         json_w_end_object(w);
     }
     json_w_end_array(w);

@@ -402,7 +402,8 @@ static void submit(struct server *server, const char *spec)
 /* A change of the spec. */
 static void apply(struct server *server, const char *spec)
 {
-    cJSON *job = object_at(server, JOB_PATH), *meta = cJSON_GetObjectItem(job, "metadata");
+    cJSON *job = object_at(server, JOB_PATH),
+          *meta = cJSON_GetObjectItemCaseSensitive(job, "metadata");
     const int generation = get(meta, "generation")->valueint;
 
     cJSON_ReplaceItemInObjectCaseSensitive(job, "spec", cJSON_Parse(spec));
@@ -788,7 +789,7 @@ static void another_controller_finds_what_was_made(void **state)
 
     start_job(server, SPEC(2, SVC_SSH_ENV));
     cleanup_free char *uid = xstrdup(uid_of(server, SECRET));
-    merge(cJSON_GetObjectItem(object_at(server, JOB_PATH), "status"), patch);
+    merge(cJSON_GetObjectItemCaseSensitive(object_at(server, JOB_PATH), "status"), patch);
     cJSON_Delete(patch);
     touch(server, object_at(server, JOB_PATH));
     replace_controller(server);
