@@ -7,17 +7,28 @@
 #include "api/priorityclass.h"
 #include "controller/job/group.h"
 #include "controller/job/template.h"
+#include "controller/job/volumes.h"
+#include "controller/plugins/plugin.h"
 #include "fuzz.h"
 
 static void check_pod(const struct job *job, uint32_t task)
 {
     struct buf text = BUF_INIT(LIMIT_REQUEST_BODY);
-    struct pod_template *compiled = pod_template_new(job, task, NULL);
     struct error err = ERROR_INIT;
     struct json_reader reader;
+    struct pod_edit edit;
 
+    pod_edit_init(&edit);
+    plugins_edit(job, task, &edit);
+    volumes_edit(job, &edit);
+    struct pod_template *compiled = pod_template_new(job, task, &edit);
+    pod_edit_clear(&edit);
     pod_template_render(compiled, 7, 1, 2, &text);
     pod_template_free(compiled);
+    if (text.overflow) { /* hosts and the like can make a pod too large to be sent */
+        buf_clear(&text);
+        return;
+    }
     json_init(&reader, buf_str(&text), NULL);
     json_skip(&reader);
     FUZZ_CHECK(json_end(&reader, &err) == 0);
@@ -27,6 +38,35 @@ static void check_pod(const struct job *job, uint32_t task)
     FUZZ_CHECK(pod->index == 7);
     podstate_free(pod);
     buf_clear(&text);
+}
+
+/* What stands beside the pods is JSON too. */
+static void check_objects(const struct job *job, const struct job_plugin *plugin)
+{
+    const struct plugin_type *type = plugin_find(plugin->name);
+
+    if (!type)
+        return;
+    const struct plugin_call call = plugin_call(type, job, plugin);
+    for (const struct plugin_object *object = type->objects; object && object->write; object++) {
+        struct buf text = BUF_INIT(LIMIT_REQUEST_BODY);
+        struct json_writer w = json_writer(&text);
+        struct error err = ERROR_INIT;
+        struct json_reader reader;
+        json_w_object(&w);
+        object->write(&call, NULL, &w);
+        json_w_end_object(&w);
+        json_init(&reader, buf_str(&text), NULL);
+        json_skip(&reader);
+        FUZZ_CHECK(text.overflow || json_end(&reader, &err) == 0);
+        buf_clear(&text);
+    }
+}
+
+/* Lists of hosts take their time, and a job of the fuzzer can have two thousand million. */
+static bool is_small(const struct job *job)
+{
+    return job_replicas(job) <= 10000 && job->task_count <= 100;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -41,9 +81,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     /* The API server gives every job these. */
-    if (job->meta.name && job->meta.ns && job->meta.uid) {
+    if (job->meta.name && job->meta.ns && job->meta.uid && is_small(job)) {
         for (uint32_t i = 0; i < job->task_count; i++)
             check_pod(job, i);
+        for (uint32_t i = 0; i < job->plugin_count; i++)
+            check_objects(job, &job->plugins[i]);
+        (void)plugins_check(job, &err);
     }
     classes = store_new(&priorityclass_store_type);
     const struct job_gang gang = {.minimum = job->min_available};
