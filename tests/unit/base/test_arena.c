@@ -109,6 +109,23 @@ static void test_small_allocations_share_chunks(void **state)
     assert_true(arena.total < 10 * 101000 + 64 * 1024);
 }
 
+/* The first chunk holds what was said, to the byte; one more needs a second. */
+static void test_begin(void **state)
+{
+    (void)state;
+    struct arena arena = ARENA_INIT;
+    arena_begin(&arena, 64);
+    const size_t total = arena.total;
+    assert_true(total < 128);
+    (void)arena_alloc(&arena, 48);
+    (void)arena_alloc(&arena, 16);
+    assert_int_equal(arena.total, total);
+    (void)arena_alloc(&arena, 1);
+    assert_true(arena.total > total);
+    arena_clear(&arena);
+    assert_int_equal(arena.total, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -119,6 +136,7 @@ int main(void)
         cmocka_unit_test(test_reset_keeps_one_chunk),
         cmocka_unit_test(test_reset_drops_a_huge_first_chunk),
         cmocka_unit_test(test_small_allocations_share_chunks),
+        cmocka_unit_test(test_begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
