@@ -139,6 +139,7 @@ static void detach(struct job_control *control, const struct command *command)
     for (size_t i = 0; i < control->commands.n; i++) {
         if (control->commands.items[i] == command) {
             vec_remove(&control->commands, i);
+            job_control_mark(control); /* it is the next one's turn */
             return;
         }
     }

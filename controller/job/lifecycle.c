@@ -258,6 +258,7 @@ static void keep_last_run(const struct job_control *control, struct job_decision
         return;
     decision->kill = JOB_KILL_LIVE;
     decision->targeted = false;
+    decision->version = control->job->status.version + 1;
 }
 
 void lifecycle_decide(const struct job_control *control, struct job_decision *ret_decision,

@@ -40,28 +40,43 @@ static inline const cJSON *play_owner(const cJSON *object)
     return cJSON_GetArrayItem(json_at(json_at(object, "metadata"), "ownerReferences"), 0);
 }
 
-/* The job goes at once; the garbage collector then deletes what belongs to it. */
+/* Names of the objects of a kind whose job is gone. */
+static inline void play_orphans(struct server *server, enum server_kind kind, struct buf *names)
+{
+    struct str name;
+    void *object, *job;
+
+    for (size_t i = 0; map_next(&server->objects[kind], &i, &name, &object);) {
+        const char *owner = json_text(play_owner(object), "uid");
+        bool gone = strcmp(json_text(play_owner(object), "kind"), "Job") == 0;
+        for (size_t k = 0; map_next(&server->objects[SERVER_JOBS], &k, NULL, &job);)
+            gone = gone && strcmp(json_text(json_at(job, "metadata"), "uid"), owner) != 0;
+        if (gone)
+            buf_printf(names, "%.*s\n", STR_ARG(name));
+    }
+}
+
+/* The garbage collector deletes what belongs to jobs that are gone. */
+static inline void play_gc(struct server *server)
+{
+    for (int kind = SERVER_PODS; kind <= SERVER_GROUPS; kind++) {
+        cleanup_buf struct buf names = BUF_INIT((size_t)1 << 20);
+        play_orphans(server, (enum server_kind)kind, &names);
+        struct str rest = buf_str(&names), line;
+        while (str_split(&rest, '\n', &line) && line.n) {
+            cleanup_free char *name = str_dup(line);
+            if (kind == SERVER_PODS)
+                server_delete_pod(server, name);
+            else
+                server_remove(server, SERVER_GROUPS, name);
+        }
+    }
+}
+
 static inline void play_delete_job(struct server *server)
 {
-    cJSON *job = server_get(server, SERVER_JOBS, "j");
-    cleanup_free char *uid = xstrdup(json_text(json_at(job, "metadata"), "uid"));
-    VEC(char *) pods = {0};
-    struct str name;
-    void *pod;
-
     server_remove(server, SERVER_JOBS, "j");
-    for (size_t i = 0; map_next(&server->objects[SERVER_PODS], &i, &name, &pod);) {
-        if (strcmp(json_text(play_owner(pod), "uid"), uid) == 0)
-            vec_push(&pods, str_dup(name));
-    }
-    for (size_t i = 0; i < pods.n; i++) {
-        server_delete_pod(server, pods.items[i]);
-        free(pods.items[i]);
-    }
-    vec_clear(&pods);
-    cleanup_free char *group = xasprintf("j-%s", uid);
-    if (server_get(server, SERVER_GROUPS, group))
-        server_remove(server, SERVER_GROUPS, group);
+    play_gc(server);
 }
 
 /* A Command for a job; `uid` NULL leaves the UID of the target out. */
