@@ -11,6 +11,7 @@
 #include "controller/gc/gc.h"
 #include "controller/job/commands.h"
 #include "controller/job/control.h"
+#include "controller/job/explain.h"
 #include "controller/job/metrics.h"
 #include "controller/podgroup/podgroups.h"
 #include "controller/queue/queues.h"
@@ -116,6 +117,8 @@ static void job_changed(void *arg, void *old_object, void *new_object)
         commands_attach(control);
     }
     job_control_set_job(control, now, spec_changed(old, now));
+    if (!old)
+        troubles_adopt(control);
 }
 
 /* A job of this name may be waiting for the name of a pod that is gone or has lost its owner. */

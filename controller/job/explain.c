@@ -35,6 +35,23 @@ void trouble_clear(struct job_control *control, enum job_trouble_kind kind)
     job_control_mark(control);
 }
 
+void troubles_adopt(struct job_control *control)
+{
+    static const struct {
+        const char *reason;
+        enum job_trouble_kind kind;
+    } known[] = {{"PodGroupError", JOB_TROUBLE_GROUP},
+                 {"PluginError", JOB_TROUBLE_OBJECT},
+                 {"PVCError", JOB_TROUBLE_OBJECT},
+                 {"FailedCreate", JOB_TROUBLE_POD}};
+    const struct job_status *status = &control->job->status;
+
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+        if (strcmp(status->reason, known[i].reason) == 0 && *status->message)
+            (void)trouble_set(control, known[i].kind, known[i].reason, status->message);
+    }
+}
+
 void troubles_free(struct job_control *control)
 {
     for (int kind = 0; kind < JOB_TROUBLE_COUNT; kind++)

@@ -31,6 +31,9 @@ bool trouble_set(struct job_control *control, enum job_trouble_kind kind, const 
                  const char *text);
 /* It is over; the job is looked at again if there was one. */
 void trouble_clear(struct job_control *control, enum job_trouble_kind kind);
+/* What the job's status says of refusals holds until something else is known: for a job that is new
+ * to this controller. */
+void troubles_adopt(struct job_control *control);
 /* For the end. */
 void troubles_free(struct job_control *control);
 

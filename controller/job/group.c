@@ -381,15 +381,18 @@ void group_sync(struct job_control *control)
         single_write_retry(control, write);
         return;
     }
-    if (!control->podgroup || !up_to_date(control))
-        write->request = window_submit(
-            control->controller->window,
-            &(struct window_spec){.cls = WINDOW_BIND, /* it lets pods be made: before them */
-                                  .method = control->podgroup ? KUBE_PATCH : KUBE_POST,
-                                  .content = control->podgroup ? KUBE_MERGE_PATCH : KUBE_JSON,
-                                  .render = render,
-                                  .done = written,
-                                  .arg = control});
+    if (control->podgroup && up_to_date(control)) {
+        trouble_clear(control, JOB_TROUBLE_GROUP);
+        return;
+    }
+    write->request = window_submit(
+        control->controller->window,
+        &(struct window_spec){.cls = WINDOW_BIND, /* it lets pods be made: before them */
+                              .method = control->podgroup ? KUBE_PATCH : KUBE_POST,
+                              .content = control->podgroup ? KUBE_MERGE_PATCH : KUBE_JSON,
+                              .render = render,
+                              .done = written,
+                              .arg = control});
 }
 
 /* ---- deletion ---------------------------------------------------------------------------------

@@ -331,6 +331,16 @@ static void fill_task(struct job_control *control, struct task_control *task, ui
         task->cursor = index;
 }
 
+/* Also when the job was scaled to what there is. */
+static bool nothing_missing(const struct job_control *control)
+{
+    for (uint32_t i = 0; i < control->task_count; i++) {
+        if (control->tasks[i].vacant > 0 && depends_may_start(control, i))
+            return false;
+    }
+    return true;
+}
+
 void pods_create_missing(struct job_control *control)
 {
     uint32_t limit = control->probing ? 1 : JOB_CREATE_CHUNK;
@@ -347,6 +357,8 @@ void pods_create_missing(struct job_control *control)
     if (control->names_held != held)
         job_control_mark(control); /* the status tells */
     present = job_control_present(control) - control->create_count;
+    if (control->create_count == 0 && nothing_missing(control))
+        clear_trouble(control);
     window_flow_set_missing(&control->flow,
                             minimum > (int64_t)present ? (uint32_t)minimum - present : 0);
 }

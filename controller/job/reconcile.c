@@ -4,6 +4,7 @@
 #include "controller/job/commands.h"
 #include "controller/job/control.h"
 #include "controller/job/depends.h"
+#include "controller/job/explain.h"
 #include "controller/job/group.h"
 #include "controller/job/lifecycle.h"
 #include "controller/job/objects.h"
@@ -14,6 +15,8 @@
 static void wind_down(struct job_control *control)
 {
     pods_cancel_creates(control);
+    trouble_clear(control, JOB_TROUBLE_POD);
+    trouble_clear(control, JOB_TROUBLE_GROUP);
     lifecycle_delete_pods(control);
     group_delete(control);
     objects_drop(control);
@@ -34,6 +37,8 @@ static void keep_up(struct job_control *control, bool settled)
     }
     group_sync(control);
     const bool complete = objects_sync(control);
+    if (complete)
+        trouble_clear(control, JOB_TROUBLE_OBJECT);
     if (settled && complete && phase != JOB_RESTARTING && group_admitted(control) &&
         !control->doomed)
         pods_create_missing(control);
