@@ -13,6 +13,7 @@
 #include "controller/job/control.h"
 #include "controller/job/explain.h"
 #include "controller/job/metrics.h"
+#include "controller/options.h"
 #include "controller/podgroup/podgroups.h"
 #include "controller/queue/queues.h"
 
@@ -238,9 +239,9 @@ void controller_set_leading(struct controller *controller, bool leading)
 {
     void *control;
 
-    controller->leading = leading;
-    gc_set_leading(controller->gc, leading);
-    queues_set_leading(controller->queue_control, leading);
+    controller->leading = leading && !controller->jobs_off;
+    gc_set_leading(controller->gc, leading && !controller->garbage_off);
+    queues_set_leading(controller->queue_control, leading && !controller->queues_off);
     for (size_t i = 0; i < controller->bare_pods.n; i++)
         podgroups_set_leading(controller->bare_pods.items[i].podgroups, leading);
     controller->sweep_due = true;
@@ -325,7 +326,7 @@ void controller_follow_pods(struct controller *controller, const char *scheduler
     const struct reflector_spec pods = {
         .path = PATH_PODS, .field_selector = bare.selector, .label_selector = "!" KEY_JOB_NAME};
 
-    if (!controller->workloads[0])
+    if (!controller->workloads[0] && !controller->owners_off)
         follow_workloads(controller);
     const struct podgroups_stores stores = {
         .pods = informers_add(&controller->informers, &barepod_store_type, &pods),
@@ -356,6 +357,14 @@ struct controller *controller_new(struct loop *loop, struct kube_transport *tran
     controller->gc = gc_new(loop, window, controller->jobs);
     follow_queues(controller);
     return controller;
+}
+
+void controller_set_parts(struct controller *controller, const struct controller_parts *parts)
+{
+    controller->jobs_off = !parts->jobs;
+    controller->queues_off = !parts->queues;
+    controller->garbage_off = !parts->garbage;
+    controller->owners_off = !parts->owner_annotations;
 }
 
 void controller_set_metrics(struct controller *controller, struct metrics *metrics)

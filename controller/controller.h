@@ -17,6 +17,7 @@
 struct gc;
 struct podgroups;
 struct queues;
+struct controller_parts;
 struct metrics;
 
 /* Families of metrics about jobs; NULL without a registry. */
@@ -49,13 +50,17 @@ struct controller {
     VEC(struct bare_pods) bare_pods;
     struct store *workloads[4]; /* owned by informers; NULL before controller_follow_pods */
     bool sweep_due;             /* there may be Commands for jobs that do not exist */
-    bool leading;               /* may write */
+    bool leading;               /* may write for jobs */
+    bool jobs_off, queues_off, garbage_off, owners_off; /* see controller_set_parts */
     bool stopping;
 };
 
 /* Starts following the API server. Everything passed is borrowed. */
 struct controller *controller_new(struct loop *loop, struct kube_transport *transport,
                                   struct window *window, struct event_recorder *events);
+/* Parts that are off never write. Without it all are on. Before controller_follow_pods and
+ * controller_set_leading. */
+void controller_set_parts(struct controller *controller, const struct controller_parts *parts);
 /* Counts in this registry from now on; it is borrowed, and must outlive the controller. */
 void controller_set_metrics(struct controller *controller, struct metrics *metrics);
 /* Makes PodGroups for the pods of this scheduler that no job of ours made. For the start: before

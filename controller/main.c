@@ -3,34 +3,21 @@
  */
 #include "api/names.h"
 #include "controller/controller.h"
+#include "controller/options.h"
 #include "ops/process.h"
-
-static struct flag_strings scheduler_names = {.items = {DEFAULT_SCHEDULER_NAME}, .n = 1};
-
-static const struct flag flags[] = {
-    {"scheduler-name", 0, FLAG_STRINGS, &scheduler_names,
-     "schedulers whose bare pods get a PodGroup (repeatable)"},
-    {"worker-threads", 0, FLAG_IGNORED, NULL, "one event loop does all the work"},
-    {"worker-threads-for-podgroup", 0, FLAG_IGNORED, NULL, "one event loop does all the work"},
-    {"worker-threads-for-queue", 0, FLAG_IGNORED, NULL, "one event loop does all the work"},
-    {"worker-threads-for-gc", 0, FLAG_IGNORED, NULL, "one event loop does all the work"},
-    {"worker-threads-for-cronjob", 0, FLAG_IGNORED, NULL, "one event loop does all the work"},
-    {"max-requeue-num", 0, FLAG_IGNORED, NULL, "errors that can heal are retried without limit"},
-    {"sharding-configmap", 0, FLAG_IGNORED, NULL, "there is no agent scheduler"},
-    {"sharding-configmap-namespace", 0, FLAG_IGNORED, NULL, "there is no agent scheduler"},
-    {"feature-gates", 0, FLAG_IGNORED, NULL, "every feature of this version is on"},
-    {NULL, 0, FLAG_IGNORED, NULL, NULL},
-};
 
 static void *start(struct process *process, struct error *err)
 {
+    struct controller_parts parts;
+
+    if (controller_options_parts(&controller_options, &parts, err) < 0)
+        return NULL;
     struct controller *controller =
         controller_new(process->loop, process->transport, process->window, process->events);
-
-    (void)err;
+    controller_set_parts(controller, &parts);
     controller_set_metrics(controller, process->metrics);
-    for (size_t i = 0; i < scheduler_names.n; i++)
-        controller_follow_pods(controller, scheduler_names.items[i]);
+    for (size_t i = 0; parts.podgroups && i < controller_options.scheduler_names.n; i++)
+        controller_follow_pods(controller, controller_options.scheduler_names.items[i]);
     if (!process->options.leader_elect)
         controller_set_leading(controller, true);
     return controller;
@@ -56,7 +43,7 @@ int main(int argc, char **argv)
     const struct process_spec spec = {
         .name = "pumice-controller",
         .component = "vc-controller-manager",
-        .flags = flags,
+        .flags = controller_flags,
         .defaults = {.healthz_address = ":11251",
                      .listen_address = ":8081",
                      .leader_elect = true,

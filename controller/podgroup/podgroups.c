@@ -249,9 +249,14 @@ static void look_at(struct pod_entry *entry)
 
 static bool is_synced(const struct podgroups_stores *stores)
 {
-    return store_synced(stores->pods) && store_synced(stores->podgroups) &&
-           store_synced(stores->replicasets) && store_synced(stores->statefulsets) &&
-           store_synced(stores->daemonsets) && store_synced(stores->jobs);
+    const struct store *const owners[] = {stores->replicasets, stores->statefulsets,
+                                          stores->daemonsets, stores->jobs};
+
+    for (size_t i = 0; i < sizeof(owners) / sizeof(*owners); i++) {
+        if (owners[i] && !store_synced(owners[i]))
+            return false;
+    }
+    return store_synced(stores->pods) && store_synced(stores->podgroups);
 }
 
 static void run_pass(void *arg)
@@ -335,7 +340,8 @@ struct podgroups *podgroups_new(struct loop *loop, struct window *window,
     store_subscribe(stores->podgroups, &podgroups->on_podgroups);
     for (size_t i = 0; i < 4; i++) {
         podgroups->on_workloads[i] = podgroups->on_podgroups;
-        store_subscribe(waited_for(podgroups, i), &podgroups->on_workloads[i]);
+        if (waited_for(podgroups, i))
+            store_subscribe(waited_for(podgroups, i), &podgroups->on_workloads[i]);
     }
     return podgroups;
 }
@@ -351,8 +357,10 @@ void podgroups_free(struct podgroups *podgroups)
         return;
     store_unsubscribe(podgroups->stores.pods, &podgroups->on_pods);
     store_unsubscribe(podgroups->stores.podgroups, &podgroups->on_podgroups);
-    for (size_t i = 0; i < 4; i++)
-        store_unsubscribe(waited_for(podgroups, i), &podgroups->on_workloads[i]);
+    for (size_t i = 0; i < 4; i++) {
+        if (waited_for(podgroups, i))
+            store_unsubscribe(waited_for(podgroups, i), &podgroups->on_workloads[i]);
+    }
     loop_deferred_cancel(&podgroups->pass);
     map_clear_with(&podgroups->entries, free_entry);
     map_clear(&podgroups->creating);

@@ -16,7 +16,8 @@
 
 struct podgroups;
 
-/* Of struct barepod, struct podgroup, and struct workload. */
+/* Of struct barepod, struct podgroup, and struct workload; without the stores of owners nothing is
+ * inherited from them. */
 struct podgroups_stores {
     struct store *pods, *podgroups;
     struct store *replicasets, *statefulsets, *daemonsets, *jobs;

@@ -1,0 +1,31 @@
+/*
+ * The controller's own flags, and which of its parts they turn on.
+ */
+#ifndef PUMICE_CONTROLLER_OPTIONS_H
+#define PUMICE_CONTROLLER_OPTIONS_H
+
+#include "ops/flags.h"
+
+struct controller_options {
+    struct flag_strings scheduler_names, controllers, feature_gates;
+    bool inherit_owner_annotations;
+};
+
+/* Where the flags go; set by process_main before anything starts, never changed after. */
+extern struct controller_options controller_options;
+extern const struct flag controller_flags[];
+
+/* What runs. A part that is off writes nothing. */
+struct controller_parts {
+    bool jobs, podgroups, queues, garbage;
+    bool owner_annotations; /* PodGroups of bare pods inherit them */
+};
+
+/*
+ * Reads --controllers and --feature-gates. ERROR_INVALID for a controller that is named twice, and
+ * for a gate that there is not. A controller that there is not is told of in the log.
+ */
+int controller_options_parts(const struct controller_options *options,
+                             struct controller_parts *ret_parts, struct error *err);
+
+#endif
