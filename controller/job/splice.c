@@ -449,19 +449,30 @@ static const struct {
     {"containers", touches_main, write_main_containers},
     {"initContainers", touches_init, write_init_containers},
     {"volumes", touches_volumes, write_volumes},
+    {NULL, NULL, NULL},
 };
 
-static bool write_list(struct splice *s, struct str key, struct str raw, bool told)
+#define SPEC_MEMBERS (ARRAY_SIZE(spec_members) - 1)
+
+/* The number of the list with that key, SPEC_MEMBERS for any other member. */
+static size_t spec_member(struct str key)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(spec_members); i++) {
-        if (!str_is(key, spec_members[i].key) || !is_list(raw) || !spec_members[i].touches(s, told))
-            continue;
-        json_w_member_array(s->w, spec_members[i].key);
-        spec_members[i].write(s, raw);
-        json_w_end_array(s->w);
-        return true;
-    }
-    return false;
+    size_t i = 0;
+
+    while (spec_members[i].key && !str_is(key, spec_members[i].key))
+        i++;
+    return i;
+}
+
+/* Writes a list that the edit has something for; false for any other. */
+static bool write_list(struct splice *s, size_t number, struct str raw, bool told)
+{
+    if (number == SPEC_MEMBERS || !is_list(raw) || !spec_members[number].touches(s, told))
+        return false;
+    json_w_member_array(s->w, spec_members[number].key);
+    spec_members[number].write(s, raw);
+    json_w_end_array(s->w);
+    return true;
 }
 
 /* A text of the spec that is filled in where the template leaves it empty. */
@@ -502,15 +513,22 @@ static bool is_filled(const struct filler *fillers, struct str key)
     return false;
 }
 
-static void write_told(struct splice *s, const members *told, const struct filler *fillers)
+static void write_told(struct splice *s, const struct filler *fillers, bool *ret_told)
 {
-    for (size_t i = 0; i < told->n; i++) {
-        const struct member *member = &told->items[i];
-        if (is_filled(fillers, member->key) || write_list(s, member->key, member->raw, true))
+    members told = {0};
+
+    read_members(s, str_of(s->task->spec), &told);
+    for (size_t i = 0; i < told.n; i++) {
+        const struct member *member = &told.items[i];
+        const size_t number = spec_member(member->key);
+        if (number < SPEC_MEMBERS)
+            ret_told[number] = true;
+        if (is_filled(fillers, member->key) || write_list(s, number, member->raw, true))
             continue;
         json_w_key(s->w, member->key);
         json_w_raw(s->w, member->raw);
     }
+    vec_clear(&told);
 }
 
 void splice_spec(struct holed_text *holed, struct json_writer *w, const struct job *job,
@@ -519,15 +537,14 @@ void splice_spec(struct holed_text *holed, struct json_writer *w, const struct j
     struct splice s = {
         .holed = holed, .w = w, .job = job, .task = task, .edit = edit, .arena = ARENA_INIT};
     struct filler fillers[FILLERS];
-    members told = {0};
+    bool told[SPEC_MEMBERS] = {false};
 
     fillers_of(&s, fillers);
-    read_members(&s, str_of(task->spec), &told);
     json_w_object(w);
-    write_told(&s, &told, fillers);
-    for (size_t i = 0; i < ARRAY_SIZE(spec_members); i++) {
-        if (find_member(&told, spec_members[i].key).n == 0)
-            (void)write_list(&s, str_of(spec_members[i].key), STR_NULL, false);
+    write_told(&s, fillers, told);
+    for (size_t i = 0; i < SPEC_MEMBERS; i++) {
+        if (!told[i])
+            (void)write_list(&s, i, STR_NULL, false);
     }
     for (size_t i = 0; i < FILLERS; i++) {
         if (!fills(&fillers[i]))
@@ -536,6 +553,5 @@ void splice_spec(struct holed_text *holed, struct json_writer *w, const struct j
         holed_text_write(holed, w, &fillers[i].value);
     }
     json_w_end_object(w);
-    vec_clear(&told);
     arena_clear(&s.arena);
 }

@@ -6,6 +6,7 @@
 #include "api/names.h"
 #include "controller/plugins/hosts.h"
 #include "controller/plugins/registry.h"
+#include <ctype.h>
 
 #define MOUNT_PATH "/etc/volcano"
 
@@ -16,10 +17,8 @@
 static void add_task_name(struct buf *out, const char *name, bool upper)
 {
     for (; *name; name++) {
-        char c = *name == '-' ? '_' : *name;
-        if (upper && c >= 'a' && c <= 'z')
-            c = (char)(c - 'a' + 'A');
-        buf_add_char(out, c);
+        const char c = *name == '-' ? '_' : *name;
+        buf_add_char(out, upper ? (char)toupper((unsigned char)c) : c);
     }
 }
 
