@@ -6,7 +6,14 @@
 #   ./demo.sh                      all of that
 #   ./demo.sh --keep               leave it running, and say how to reach it
 #   ./demo.sh --stop               take down what --keep left
-#   ./demo.sh --kubeconfig FILE    on a cluster that exists; -h tells more
+#   ./demo.sh --kubeconfig FILE    on a cluster that exists; the binaries run on this machine
+#
+# With --kubeconfig:
+#   --webhook-url https://HOST:PORT   where that cluster's API server reaches this machine; without
+#                                     it admission is skipped
+#   --adopt                           use CRDs and webhook configurations that exist, and leave them
+#
+#   --timeout SECONDS                 how long the jobs may take (120)
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")"
