@@ -1,5 +1,6 @@
 /*
- * The table of admission rules: see registry.h. A new resource is one file and one entry here.
+ * The table of admission rules: see registry.h. A new resource is one file, one
+ * entry here and its declaration there.
  */
 #include "webhook/registry.h"
 

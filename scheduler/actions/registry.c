@@ -1,5 +1,5 @@
 /*
- * All actions: one line each.
+ * All actions: one entry each, declared in actions.h, and its name below.
  */
 #include "base/alloc.h"
 #include "scheduler/actions/actions.h"

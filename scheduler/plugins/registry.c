@@ -1,5 +1,5 @@
 /*
- * All scheduler plugins: one line each.
+ * All scheduler plugins: one entry each, declared in plugins.h.
  */
 #include "scheduler/plugins/plugins.h"
 
