@@ -1,50 +1,25 @@
 /*
- * The table of admission rules: see registry.h. A new resource is one file, one
- * entry here and its declaration there.
+ * The table of admission paths, from the list in paths.h, and what handlers share: see registry.h.
  */
 #include "webhook/registry.h"
 
-#define JOBS "batch.volcano.sh", "v1alpha1", "jobs"
-#define CRONJOBS "batch.volcano.sh", "v1alpha1", "cronjobs"
-#define JOBFLOWS "flow.volcano.sh", "v1alpha1", "jobflows"
-#define HYPERNODES "topology.volcano.sh", "v1alpha1", "hypernodes"
-#define PODGROUPS "scheduling.volcano.sh", "v1beta1", "podgroups"
-#define PODS "", "v1", "pods"
-#define QUEUES "scheduling.volcano.sh", "v1beta1", "queues"
-
 #define WARNING_TEXT_MAX 8192 /* before it is cut */
 
-#define CONFIGURATION(suffix) "volcano-admission-service-" suffix
+#define mutate_MUTATES true
+#define validate_MUTATES false
+#define ENTRY(kind, verb, resource, operations, before, after, off)                                \
+    {"/" #kind "/" #verb,                                                                          \
+     "volcano-admission-service-" #kind "-" #verb,                                                 \
+     resource,                                                                                     \
+     operations,                                                                                   \
+     before,                                                                                       \
+     after,                                                                                        \
+     verb##_MUTATES,                                                                               \
+     kind##_##verb,                                                                                \
+     off},
 
 const struct admission_path admission_paths[] = {
-    {"/jobs/mutate", CONFIGURATION("jobs-mutate"), JOBS, OPERATION_CREATE, NULL,
-     "expect operation to be 'CREATE'", true, jobs_mutate, false},
-    {"/jobs/validate", CONFIGURATION("jobs-validate"), JOBS, OPERATION_CREATE | OPERATION_UPDATE,
-     NULL, "expect operation to be 'CREATE' or 'UPDATE'", false, jobs_validate, false},
-    {"/podgroups/mutate", CONFIGURATION("podgroups-mutate"), PODGROUPS, OPERATION_CREATE,
-     "invalid operation `", "`, expect operation to be `CREATE`", true, podgroups_mutate, false},
-    {"/podgroups/validate", CONFIGURATION("podgroups-validate"), PODGROUPS,
-     OPERATION_CREATE | OPERATION_UPDATE, "unsupported operation ", "", false, podgroups_validate,
-     false},
-    {"/pods/mutate", CONFIGURATION("pods-mutate"), PODS, OPERATION_CREATE, NULL,
-     "expect operation to be 'CREATE'", true, pods_mutate, true},
-    {"/pods/validate", CONFIGURATION("pods-validate"), PODS, OPERATION_CREATE | OPERATION_UPDATE,
-     NULL, "expect operation to be 'CREATE' or 'UPDATE'", false, pods_validate, false},
-    {"/queues/mutate", CONFIGURATION("queues-mutate"), QUEUES, OPERATION_CREATE,
-     "invalid operation `", "`, expect operation to be `CREATE`", true, queues_mutate, false},
-    {"/queues/validate", CONFIGURATION("queues-validate"), QUEUES,
-     OPERATION_CREATE | OPERATION_UPDATE | OPERATION_DELETE, "invalid operation `",
-     "`, expect operation to be `CREATE`, `UPDATE` or `DELETE`", false, queues_validate, false},
-    {"/jobflows/validate", CONFIGURATION("jobflows-validate"), JOBFLOWS,
-     OPERATION_CREATE | OPERATION_UPDATE, NULL, "expect operation to be 'CREATE' or 'UPDATE'",
-     false, jobflows_validate, false},
-    {"/hypernodes/validate", CONFIGURATION("hypernodes-validate"), HYPERNODES,
-     OPERATION_CREATE | OPERATION_UPDATE | OPERATION_DELETE, NULL,
-     "expect operation to be 'CREATE', 'UPDATE' or 'DELETE'", false, hypernodes_validate, false},
-    {"/cronjobs/validate", CONFIGURATION("cronjobs-validate"), CRONJOBS,
-     OPERATION_CREATE | OPERATION_UPDATE, NULL, "expect operation to be 'CREATE' or 'UPDATE'",
-     false, cronjobs_validate, false},
-    {NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, false, NULL, false},
+    ADMISSION_PATHS(ENTRY){NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, false, NULL, false},
 };
 
 const struct admission_path *admission_find(struct str path)

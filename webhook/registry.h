@@ -8,6 +8,7 @@
 #define PUMICE_WEBHOOK_REGISTRY_H
 
 #include "webhook/namespaces.h"
+#include "webhook/paths.h"
 #include "webhook/review.h"
 #include "webhook/rules/tree.h"
 #include "webhook/snapshot.h"
@@ -69,9 +70,8 @@ extern const struct admission_path admission_paths[];
 const struct admission_path *admission_find(struct str path);
 
 /* The handlers: one file each. */
-admission_fn cronjobs_validate, hypernodes_validate, jobflows_validate;
-admission_fn jobs_mutate, jobs_validate, podgroups_mutate, podgroups_validate, pods_mutate,
-    pods_validate, queues_mutate, queues_validate;
+#define ADMISSION_DECLARE(kind, verb, ...) admission_fn kind##_##verb;
+ADMISSION_PATHS(ADMISSION_DECLARE)
 
 /*
  * The Queue of that name. When it is not (yet) known: NULL, and `wait` is set unless this is the

@@ -4,11 +4,9 @@
 #include "controller/plugins/registry.h"
 #include "base/ensure.h"
 
-/* In the order in which they change a pod: hcclrank looks at what pytorch set. */
-static const struct plugin_type *const types[] = {
-    &plugin_env,     &plugin_svc, &plugin_ssh, &plugin_tensorflow,
-    &plugin_pytorch, &plugin_mpi, &plugin_ray, &plugin_hcclrank,
-};
+#define JOB_PLUGIN_ENTRY(name) &plugin_##name,
+
+static const struct plugin_type *const types[] = {JOB_PLUGINS(JOB_PLUGIN_ENTRY)};
 
 const struct plugin_type *plugin_find(const char *name)
 {

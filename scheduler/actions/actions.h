@@ -1,18 +1,23 @@
 /*
- * The actions there are; each is defined in the file of its name.
+ * The actions there are: a new one is a file of its name and a line here.
  */
 #ifndef PUMICE_SCHEDULER_ACTIONS_H
 #define PUMICE_SCHEDULER_ACTIONS_H
 
 #include "scheduler/action.h"
 
-extern const struct action_type action_enqueue;
-extern const struct action_type action_allocate;
-extern const struct action_type action_backfill;
-extern const struct action_type action_preempt;
-extern const struct action_type action_reclaim;
-extern const struct action_type action_gangpreempt;
-extern const struct action_type action_gangreclaim;
-extern const struct action_type action_shuffle;
+/* One line each: action_<name> is defined in <name>.c. */
+#define ACTIONS(X)                                                                                 \
+    X(enqueue)                                                                                     \
+    X(allocate)                                                                                    \
+    X(backfill)                                                                                    \
+    X(preempt)                                                                                     \
+    X(reclaim)                                                                                     \
+    X(gangpreempt)                                                                                 \
+    X(gangreclaim)                                                                                 \
+    X(shuffle)
+
+#define ACTION_DECLARE(name) extern const struct action_type action_##name;
+ACTIONS(ACTION_DECLARE)
 
 #endif

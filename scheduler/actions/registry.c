@@ -1,13 +1,12 @@
 /*
- * All actions: one entry each, declared in actions.h, and its name below.
+ * All actions, from the list in actions.h.
  */
 #include "base/alloc.h"
 #include "scheduler/actions/actions.h"
 
-static const struct action_type *const types[] = {
-    &action_enqueue, &action_allocate,    &action_backfill,    &action_preempt,
-    &action_reclaim, &action_gangpreempt, &action_gangreclaim, &action_shuffle,
-};
+#define ACTION_ENTRY(name) &action_##name,
+
+static const struct action_type *const types[] = {ACTIONS(ACTION_ENTRY)};
 
 const struct action_type *action_type_find(struct str name)
 {
@@ -17,7 +16,9 @@ const struct action_type *action_type_find(struct str name)
     return NULL;
 }
 
+#define ACTION_NAME(name) ", " #name
+
 const char *action_names(void)
 {
-    return "enqueue, allocate, backfill, preempt, reclaim, gangpreempt, gangreclaim, shuffle";
+    return &(ACTIONS(ACTION_NAME))[2]; /* behind the first comma */
 }

@@ -1,19 +1,24 @@
 /*
- * The plugin types there are; each is defined in the file of its name.
+ * The plugin types there are: a new one is a file of its name and a line here.
  */
 #ifndef PUMICE_SCHEDULER_PLUGINS_H
 #define PUMICE_SCHEDULER_PLUGINS_H
 
 #include "scheduler/plugin.h"
 
-extern const struct plugin_type plugin_gang;
-extern const struct plugin_type plugin_priority;
-extern const struct plugin_type plugin_predicates;
-extern const struct plugin_type plugin_nodeorder;
-extern const struct plugin_type plugin_overcommit;
-extern const struct plugin_type plugin_conformance;
-extern const struct plugin_type plugin_drf;
-extern const struct plugin_type plugin_proportion;
-extern const struct plugin_type plugin_binpack;
+/* One line each: plugin_<name> is defined in <name>.c. */
+#define PLUGINS(X)                                                                                 \
+    X(gang)                                                                                        \
+    X(priority)                                                                                    \
+    X(predicates)                                                                                  \
+    X(nodeorder)                                                                                   \
+    X(overcommit)                                                                                  \
+    X(conformance)                                                                                 \
+    X(drf)                                                                                         \
+    X(proportion)                                                                                  \
+    X(binpack)
+
+#define PLUGIN_DECLARE(name) extern const struct plugin_type plugin_##name;
+PLUGINS(PLUGIN_DECLARE)
 
 #endif

@@ -1,13 +1,11 @@
 /*
- * All scheduler plugins: one entry each, declared in plugins.h.
+ * All scheduler plugins, from the list in plugins.h.
  */
 #include "scheduler/plugins/plugins.h"
 
-static const struct plugin_type *const types[] = {
-    &plugin_gang,      &plugin_priority,   &plugin_predicates,
-    &plugin_nodeorder, &plugin_overcommit, &plugin_conformance,
-    &plugin_drf,       &plugin_proportion, &plugin_binpack,
-};
+#define PLUGIN_ENTRY(name) &plugin_##name,
+
+static const struct plugin_type *const types[] = {PLUGINS(PLUGIN_ENTRY)};
 
 const struct plugin_type *plugin_type_find(struct str name)
 {
