@@ -33,7 +33,7 @@ static void read_template_meta(struct json_reader *reader, struct job_task *task
             kube_pairs_read(reader, &task->labels, NULL);
         else if (str_eq(key, STR("annotations")) && !task->annotations.items)
             kube_pairs_read(reader, &task->annotations, NULL);
-        else if (str_eq(key, STR("finalizers")))
+        else if (str_eq(key, STR("finalizers")) && json_peek(reader) == JSON_ARRAY)
             raw_interned(reader, &task->finalizers);
         else
             json_skip(reader);
