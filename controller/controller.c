@@ -206,12 +206,20 @@ static void look_at(struct controller *controller, struct job_control *control)
         job_reconcile(control);
 }
 
+/* What is decided about jobs is read from these; each tells when it is complete. */
+static bool lists_complete(const struct controller *controller)
+{
+    return store_synced(controller->jobs) && store_synced(controller->pods) &&
+           store_synced(controller->podgroups) && store_synced(controller->priorityclasses) &&
+           store_synced(controller->commands);
+}
+
 static void run_pass(void *arg)
 {
     struct controller *controller = arg;
     int64_t end = loop_now_fresh(controller->loop) + PASS_SLICE;
 
-    if (controller->stopping || !informers_synced(&controller->informers))
+    if (controller->stopping || !lists_complete(controller))
         return;
     if (controller->leading)
         commands_sweep(controller);

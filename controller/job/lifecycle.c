@@ -111,8 +111,8 @@ static int32_t count_strays(const struct job_control *control, enum job_phase ph
 
     for (size_t i = 0; i < control->strays.n; i++) {
         const struct podstate *pod = control->strays.items[i];
-        count += pod->meta.deleted_ns || pod_is_surplus(control, pod) ||
-                 (live(pod) && !job_phase_wants_pods(phase));
+        const bool goes = job_phase_wants_pods(phase) ? pod_is_surplus(control, pod) : live(pod);
+        count += goes || pod->meta.deleted_ns;
     }
     return count;
 }

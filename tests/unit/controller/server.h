@@ -63,6 +63,7 @@ struct server {
     const char *pod_phase;   /* of pods that are made; NULL: none */
     size_t pod_posts, pod_deletes, group_posts, group_patches, group_deletes, status_writes;
     size_t command_deletes, event_posts, event_patches;
+    size_t asked;      /* all requests but those of Events */
     struct buf said;   /* a line an Event: "Reason: message" */
     struct buf phases; /* a line a status write: "Phase terminating" */
     struct buf log;    /* a line a write: "DELETE pods/j-w-0" */
@@ -100,14 +101,20 @@ static inline void server_later_free(struct server_later *later)
     free(later);
 }
 
+/* A watch begins after its list: what the list may not show is told when it is there. */
 static inline void server_tell_now(void *arg)
 {
     struct server_later *later = arg;
+    struct store *store = server_store(later->server, later->kind);
 
+    if (!store_synced(store)) {
+        loop_timer_set(later->server->loop, &later->timer, NSEC_PER_MSEC);
+        return;
+    }
     if (later->deleted)
-        store_apply_deleted(server_store(later->server, later->kind), str_of(later->text));
+        store_apply_deleted(store, str_of(later->text));
     else
-        (void)store_apply(server_store(later->server, later->kind), str_of(later->text));
+        (void)store_apply(store, str_of(later->text));
     server_later_free(later);
 }
 
@@ -413,6 +420,7 @@ static inline int server_handle(void *arg, const struct kube_call_spec *spec, st
 
     if (has(spec->path, "/events"))
         return server_event(server, spec, body);
+    server->asked++;
     if (fault)
         return server_refuse(body, fault, fault == 409 ? "Conflict" : "InternalError", "a fault");
     if (!has(spec->path, "/namespaces/n/"))

@@ -351,7 +351,9 @@ static void a_finished_job_is_left_alone(void **state)
     server_remove(server, SERVER_PODS, "j-w-1");
     run(server, 600000);
     server_restart(server);
+    play_job(server, SPEC(2, 3)); /* its last pod is one too many now, and is kept */
     run(server, 600000);
+    assert_true(play_has_pod(server, "j-w-2"));
     assert_int_equal(server->status_writes, writes);
     assert_str(play_status_text(server), before);
     assert_int_equal(server->pod_posts, 3);
