@@ -65,6 +65,22 @@ static bool find_target(const struct job_control *control, enum job_action actio
     return true;
 }
 
+/* While the job restarts, an action has to add to what is restarted already: else it would be taken
+ * again and again. */
+static bool adds_to_restart(const struct job_control *control, const struct job_happening *what,
+                            const struct job_decision *decision)
+{
+    const struct task_control *task = &control->tasks[decision->task];
+
+    for (uint32_t k = decision->target.first; k <= decision->target.last && k < task->size; k++) {
+        const struct podstate *pod = task->slots[k].pod;
+        if (pod && pod->retry_count < decision->retry_count &&
+            !lifecycle_must_go(control, decision->task, pod))
+            return true;
+    }
+    return what->event == JOB_EVENT_POD_EVICTED && what->retry_count < decision->retry_count;
+}
+
 /* Takes the action into the decision. False when it does nothing now. */
 static bool act(const struct job_control *control, enum job_action action,
                 const struct job_happening *what, struct job_decision *decision)
@@ -75,6 +91,9 @@ static bool act(const struct job_control *control, enum job_action action,
         return false;
     decision->targeted = transition->kill == JOB_KILL_TARGET;
     if (decision->targeted && !find_target(control, action, what, decision))
+        return false;
+    if (decision->targeted && control->job->status.phase == JOB_RESTARTING &&
+        !adds_to_restart(control, what, decision))
         return false;
     decision->phase = transition->to;
     decision->action = action;
@@ -134,6 +153,7 @@ static bool look_at_evictions(struct search *search)
                                            .task = &control->job->tasks[eviction->task],
                                            .pod = eviction->pod,
                                            .index = eviction->index,
+                                           .retry_count = eviction->retry_count,
                                            .at_ns = eviction->at_ns};
         if (consider(search, &what))
             return true;

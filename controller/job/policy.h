@@ -15,6 +15,7 @@ struct job_happening {
     const struct job_task *task; /* NULL: to the job as a whole */
     const char *pod;             /* name, borrowed; "" when it is not about one pod */
     uint32_t index;              /* of the pod, with `task` */
+    int32_t retry_count;         /* JOB_EVENT_POD_EVICTED: of the job when the pod was made */
     const int32_t *exit_codes;   /* JOB_EVENT_POD_FAILED: those that are not 0 */
     uint32_t exit_code_count;
     int64_t at_ns; /* wall time */

@@ -101,6 +101,24 @@ static void failures_during_a_restart_cost_no_further_retry(void **state)
     assert_string_equal(play_phase(server), "Running");
 }
 
+/* A pod whose number of the retry cannot be right costs no write after the other. */
+static void a_pod_from_the_future_costs_no_endless_writes(void **state)
+{
+    struct server *server = *state;
+
+    play_start(server, TWO(",\"maxRetry\":4" POLICIES(POLICY("PodFailed", "RestartPod"))));
+    play_pod_patch(server, "j-a-1",
+                   "{\"metadata\":{\"annotations\":{\"volcano.sh/job-retry-count\":\"77\"}}}");
+    server->grace_ms = 20000;
+    play_exit(server, "j-b-0", 1, 0);
+    run(server, 3000);
+    play_exit(server, "j-a-1", 1, 0);
+    run(server, 60000);
+    /* It stays, as it were of a later run; the job ends by its retries. */
+    assert_string_equal(play_phase(server), "Failed");
+    assert_in_range(server->status_writes, 5, 40);
+}
+
 /* ---- events -----------------------------------------------------------------------------------
  */
 
@@ -396,6 +414,8 @@ int main(void)
         cmocka_unit_test(actions_that_end_the_job),
         cmocka_unit_test_setup_teardown(failures_during_a_restart_cost_no_further_retry,
                                         server_setup, server_teardown),
+        cmocka_unit_test_setup_teardown(a_pod_from_the_future_costs_no_endless_writes, server_setup,
+                                        server_teardown),
         cmocka_unit_test(events_and_those_who_wait_for_them),
         cmocka_unit_test_setup_teardown(a_task_may_restart_its_containers_so_often, server_setup,
                                         server_teardown),
