@@ -6,7 +6,6 @@
 #include "api/names.h"
 #include "controller/plugins/hosts.h"
 #include "controller/plugins/registry.h"
-#include <ctype.h>
 
 #define MOUNT_PATH "/etc/volcano"
 
@@ -17,8 +16,12 @@
 static void add_task_name(struct buf *out, const char *name, bool upper)
 {
     for (; *name; name++) {
-        const char c = *name == '-' ? '_' : *name;
-        buf_add_char(out, upper ? (char)toupper((unsigned char)c) : c);
+        if (*name == '-')
+            buf_add_char(out, '_');
+        else if (upper && *name >= 'a' && *name <= 'z')
+            buf_add_char(out, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[*name - 'a']);
+        else
+            buf_add_char(out, *name);
     }
 }
 

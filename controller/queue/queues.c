@@ -27,6 +27,7 @@ struct queues {
     struct store_handler on_queues, on_podgroups, on_commands;
     struct map entries; /* name -> struct queue_entry, owned */
     struct list dirty;
+    struct list over; /* entries with nothing left to them; empty but within a pass */
     struct loop_deferred pass;
     bool leading;
 };
@@ -369,7 +370,16 @@ static void look_at(struct queue_entry *entry)
         prepare(entry, step, state);
         submit(entry);
     } else if (!entry->queue && entry->groups == 0 && entry->commands.n == 0) {
-        (void)map_del(&entry->queues->entries, str_of(entry->name));
+        list_append(&entry->queues->over, &entry->dirty_link);
+    }
+}
+
+static void free_over(struct queues *queues)
+{
+    list_each(link, &queues->over)
+    {
+        struct queue_entry *entry = container_of(link, struct queue_entry, dirty_link);
+        (void)map_del(&queues->entries, str_of(entry->name));
         entry_free(entry);
     }
 }
@@ -388,6 +398,7 @@ static void run_pass(void *arg)
         entry->dirty = false;
         look_at(entry);
     }
+    free_over(queues);
 }
 
 /* ---- changes ----------------------------------------------------------------------------------
@@ -508,6 +519,7 @@ struct queues *queues_new(struct loop *loop, struct window *window, struct event
     queues->events = events;
     queues->stores = *stores;
     list_init(&queues->dirty);
+    list_init(&queues->over);
     loop_deferred_init(&queues->pass, run_pass, queues);
     queues->on_queues =
         (struct store_handler){.changed = queue_changed, .synced = list_complete, .arg = queues};

@@ -16,7 +16,7 @@ struct str plugin_arg(const cJSON *args, const struct goflag *known, const char 
     const cJSON *arg = cJSON_IsArray(args) ? args->child : NULL;
     struct goflag_reader reader = goflag_reader(known);
     const struct goflag *flag;
-    for (; cJSON_IsString(arg); arg = arg->next) {
+    for (; arg && cJSON_IsString(arg); arg = arg->next) {
         const enum goflag_step step = goflag_read(&reader, str_of(arg->valuestring), &flag, &value);
         if (step == GOFLAG_END)
             break;
