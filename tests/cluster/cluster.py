@@ -170,9 +170,20 @@ class ControlPlane:
             self.process("kube-apiserver").stop(timeout=15)
 
     def start_apiserver(self, timeout=120):
-        """Starts the API server on its port and its data, and waits until it is ready."""
-        self._run("kube-apiserver", self._apiserver_command())
-        self.process("kube-apiserver").wait_ready(self.ready, timeout)
+        """Starts the API server on its port and its data, and waits until it is ready.
+
+        The port of one that was killed a moment ago may not be free yet.
+        """
+        for attempt in range(5):
+            try:
+                self._run("kube-apiserver", self._apiserver_command())
+                self.process("kube-apiserver").wait_ready(self.ready, timeout)
+                return
+            except ProcessError as error:
+                if attempt == 4 or "address already in use" not in str(error):
+                    raise
+                self.process("kube-apiserver").stop()
+                time.sleep(2)
 
     def start_kwok(self, config=HERE / "kwok-stages.yaml"):
         """Starts KWOK with the stages of a file; it plays all nodes there are and will be."""
