@@ -2,7 +2,7 @@
  * Decoding of Commands: see command.h.
  */
 #include "api/command.h"
-#include "base/alloc.h"
+#include "base/vec.h"
 #include "json/interned.h"
 
 static void read_target(struct json_reader *reader, struct command *command)
@@ -74,6 +74,33 @@ void command_free(struct command *command)
     intern_put(command->target_name);
     intern_put(command->target_uid);
     free(command);
+}
+
+static bool comes_before(const struct command *a, const struct command *b)
+{
+    return a->meta.created_ns < b->meta.created_ns ||
+           (a->meta.created_ns == b->meta.created_ns && strcmp(a->meta.name, b->meta.name) < 0);
+}
+
+void command_list_add(struct command_list *list, struct command *command)
+{
+    size_t at = list->n;
+
+    vec_push(list, command);
+    for (; at > 0 && !comes_before(list->items[at - 1], command); at--)
+        list->items[at] = list->items[at - 1];
+    list->items[at] = command;
+}
+
+bool command_list_remove(struct command_list *list, const struct command *command)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if (list->items[i] == command) {
+            vec_remove(list, i);
+            return true;
+        }
+    }
+    return false;
 }
 
 static void *decode(struct str raw, struct error *err)

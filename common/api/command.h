@@ -15,6 +15,17 @@ struct command {
     const char *target_api_version, *target_kind, *target_name, *target_uid;
 };
 
+/* Commands in the order in which they are obeyed; vec_clear frees it. */
+struct command_list {
+    struct command **items; /* owned; what it holds is borrowed */
+    size_t n, cap;
+};
+
+/* Puts it in its place: oldest first, by name among those of one second. */
+void command_list_add(struct command_list *list, struct command *command);
+/* Takes it out; false when it is not there. */
+bool command_list_remove(struct command_list *list, const struct command *command);
+
 extern const struct store_type command_store_type;
 
 struct command *command_decode(struct str raw, struct error *err);

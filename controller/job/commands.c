@@ -136,31 +136,13 @@ static struct job_control *find(struct controller *controller, const struct comm
 
 static void detach(struct job_control *control, const struct command *command)
 {
-    for (size_t i = 0; i < control->commands.n; i++) {
-        if (control->commands.items[i] == command) {
-            vec_remove(&control->commands, i);
-            job_control_mark(control); /* it is the next one's turn */
-            return;
-        }
-    }
+    if (command_list_remove(&control->commands, command))
+        job_control_mark(control); /* it is the next one's turn */
 }
 
-/* Oldest first, by name among those of one second. */
 static void attach(struct job_control *control, struct command *command)
 {
-    size_t at = control->commands.n;
-
-    vec_push(&control->commands, command);
-    for (; at > 0; at--) {
-        struct command **items = control->commands.items;
-        const struct command *before = items[at - 1];
-        if (before->meta.created_ns < command->meta.created_ns ||
-            (before->meta.created_ns == command->meta.created_ns &&
-             strcmp(before->meta.name, command->meta.name) < 0))
-            break;
-        items[at] = items[at - 1];
-        items[at - 1] = command;
-    }
+    command_list_add(&control->commands, command);
     job_control_mark(control);
 }
 

@@ -118,11 +118,11 @@ struct job_control {
     VEC(struct podstate *) strays; /* pods outside the slots: surplus, or task unknown */
     int32_t restart_version;       /* pods of an older version go, ended or not; 0: none */
     VEC(struct job_eviction) evictions;
-    VEC(struct command *) commands; /* borrowed from the store, oldest first */
-    struct map own_deletes;         /* UIDs of pods that we deleted and that are still there */
-    struct map ended_first;         /* UIDs of pods that had ended before they were deleted */
-    struct loop_timer due;          /* when the next policy with a timeout acts */
-    int64_t group_unknown_ns;       /* wall time since when the PodGroup is Unknown, 0: not */
+    struct command_list commands; /* borrowed from the store, oldest first */
+    struct map own_deletes;       /* UIDs of pods that we deleted and that are still there */
+    struct map ended_first;       /* UIDs of pods that had ended before they were deleted */
+    struct loop_timer due;        /* when the next policy with a timeout acts */
+    int64_t group_unknown_ns;     /* wall time since when the PodGroup is Unknown, 0: not */
     int32_t seen_version, seen_retry_count; /* of the job, when slots were laid out */
     struct list creates;                    /* struct pod_create.link */
     uint32_t create_count;                  /* of them */

@@ -37,11 +37,11 @@ enum queue_step { STEP_NONE, STEP_PARENT, STEP_MARK, STEP_STATE, STEP_UNMARK, ST
 struct queue_entry {
     struct queues *queues;
     struct list dirty_link;
-    const char *name;               /* interned */
-    struct queue *queue;            /* borrowed from the store, NULL while there is none */
-    uint32_t groups;                /* PodGroups that name it */
-    VEC(struct command *) commands; /* borrowed from the store, oldest first */
-    const char *obeyed;             /* interned UID of the last Command that was, or NULL */
+    const char *name;             /* interned */
+    struct queue *queue;          /* borrowed from the store, NULL while there is none */
+    uint32_t groups;              /* PodGroups that name it */
+    struct command_list commands; /* borrowed from the store, oldest first */
+    const char *obeyed;           /* interned UID of the last Command that was, or NULL */
     struct window_request *request;
     enum queue_step step;             /* of the request */
     const char *state;                /* static; that it writes */
@@ -459,33 +459,15 @@ static bool for_a_queue(const struct command *command)
            strcmp(command->target_api_version, SCHEDULING_API_VERSION) == 0;
 }
 
-/* Oldest first, by name among those of one second. */
 static void add_command(struct queue_entry *entry, struct command *command)
 {
-    size_t at = entry->commands.n;
-
-    vec_push(&entry->commands, command);
-    for (; at > 0; at--) {
-        struct command **items = entry->commands.items;
-        const struct command *before = items[at - 1];
-        if (before->meta.created_ns < command->meta.created_ns ||
-            (before->meta.created_ns == command->meta.created_ns &&
-             strcmp(before->meta.name, command->meta.name) < 0))
-            break;
-        items[at] = items[at - 1];
-        items[at - 1] = command;
-    }
+    command_list_add(&entry->commands, command);
     mark(entry);
 }
 
 static void remove_command(struct queue_entry *entry, const struct command *command)
 {
-    for (size_t i = 0; i < entry->commands.n; i++) {
-        if (entry->commands.items[i] == command) {
-            vec_remove(&entry->commands, i);
-            break;
-        }
-    }
+    (void)command_list_remove(&entry->commands, command);
     mark(entry);
 }
 
