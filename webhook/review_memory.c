@@ -136,8 +136,8 @@ void review_memory_end(cJSON *object, cJSON *old)
         return;
     }
     memory.active = false;
-    while (!list_empty(&memory.larges))
-        free_large(container_of(memory.larges.next, struct large, link)->data);
+    list_each(node, &memory.larges) free(container_of(node, struct large, link));
+    list_init(&memory.larges);
     while (memory.chunks && memory.chunks->next) {
         struct chunk *chunk = memory.chunks;
         memory.chunks = chunk->next;

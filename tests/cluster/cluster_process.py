@@ -80,9 +80,13 @@ class Process:
         self._child = None
 
     def pid(self):
-        """The process id, or None if the process does not run."""
+        """The process id, or None if the process does not run.
+
+        A child counts as running until it can be waited for: when its first thread has ended, others may
+        still be about to, and hold its sockets.
+        """
         if self._child is not None:
-            self._child.poll()
+            return self._child.pid if self._child.poll() is None else None
         try:
             pid, began = map(int, self.pid_file.read_text().split())
         except (OSError, ValueError):

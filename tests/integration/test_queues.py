@@ -3,7 +3,7 @@
 import pytest
 from kubernetes.client.exceptions import ApiException
 
-from harness.api import kind_of
+from harness.api import PODGROUPS, kind_of
 from harness.objects import job, pod, queue, task
 from harness.wait import stays, wait_until
 
@@ -52,6 +52,9 @@ def test_a_queue_closes_opens_and_can_be_deleted(api, ns, pumice, family):
     operate(api, child, "CloseQueue")
     wait_state(api, child, "Closing")
     api.delete_job(ns, name)
+    # Kubernetes' garbage collector looks for new kinds every 30 s; the CRDs may be younger than that.
+    wait_until(lambda: not api.custom.list_namespaced_custom_object(
+        **kind_of(PODGROUPS, ns))["items"], 90, "the PodGroup of the deleted job to go")
     wait_state(api, child, "Closed")
     operate(api, child, "OpenQueue")
     wait_state(api, child, "Open")

@@ -727,10 +727,10 @@ def ours(resource, kind, spec):
 
 
 JOB = {"minAvailable": 1, "tasks": [task("t")]}
-REGISTERED = {  # the webhook that is asked first: what it is asked about
+REGISTERED = {  # the webhook that refuses first: what it is asked about
     "mutatejob": ours("jobs", "Job", JOB),
     "mutatequeue": ours("queues", "Queue", {"weight": 1}),
-    "mutatepodgroup": ours("podgroups", "PodGroup", {"minMember": 1}),
+    "validatepodgroup": ours("podgroups", "PodGroup", {"minMember": 1}),
     "validatecronjob": ours("cronjobs", "CronJob",
                             {"schedule": "@daily", "jobTemplate": {"spec": JOB}}),
     "validatejobflow": ours("jobflows", "JobFlow", {"flows": [{"name": "a"}]}),
@@ -831,7 +831,7 @@ def test_without_it_our_kinds_wait_but_can_be_cleared_away(down, hook, product, 
     assert goes(cluster, "PATCH", f"{path}/before",
                 {"metadata": {"labels": {"a": "b"}, "finalizers": None}}) is True
     part, status = "/status", {}
-    if webhook == "mutatepodgroup":  # their status is no part of its own
+    if webhook == "validatepodgroup":  # their status is no part of its own
         part, status = "", {"phase": "Running"}
     assert goes(cluster, "PATCH", f"{path}/before{part}", {"status": status}) is True
     if webhook != "mutatequeue":  # deletions of queues are checked
