@@ -108,3 +108,16 @@ def test_compiled(tree, command, problem):
     assert (code == 1 and problem in output) if problem else code == 0
     (tree / "common" / "forgotten.c").write_text(GOOD)
     assert "common/forgotten.c: no target" in gate(tree, "check-compiled")[1]
+
+
+@pytest.mark.parametrize("cell, problem", [
+    ("`test_x.c::one`", None), ("`test_x.py::two`", None), ("by hand", "no test"),
+    ("`test_x.c::three`", "no test test_x.c::three"), ("`test_y.c::one`", "no test test_y.c::one")])
+def test_table_of_tests(tree, cell, problem):
+    (tree / "docs").mkdir()
+    (tree / "docs" / "controller-tests.md").write_text(f"| Item | Tests |\n|---|---|\n| a | {cell} |\n")
+    (tree / "tests" / "test_x.c").write_text(
+        "static void one(void **state)\n{\n}\nstatic void three(void **state)\n{\n}\nRUN(one);\n")
+    (tree / "tests" / "test_x.py").write_text("def two():\n    pass\n")
+    code, output = gate(tree, "check-test-table")
+    assert (code == 1 and problem in output) if problem else code == 0
