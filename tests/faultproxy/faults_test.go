@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -233,6 +235,29 @@ func TestWatchLag(t *testing.T) {
 	if took := time.Since(begin); took < 150*time.Millisecond || took > 600*time.Millisecond {
 		t.Fatalf("four events with one lag of 200 ms took %v", took)
 	}
+}
+
+func TestWatchLagAtRandom(t *testing.T) {
+	took := func(seed string) (all []time.Duration) {
+		b := newBench(t)
+		b.add(`{"seed":` + seed + `,"action":{"type":"watch_lag","random_ms":600}}`)
+		w, begin := b.watch(), time.Now()
+		for _, e := range events {
+			w.expect(e)
+			all = append(all, time.Since(begin).Round(100*time.Millisecond))
+		}
+		return all
+	}
+	first := took("7")
+	if !slices.IsSorted(first) || first[len(first)-1] > 700*time.Millisecond {
+		t.Fatalf("four events with a lag of up to 600 ms came after %v", first)
+	}
+	for seed := range 5 {
+		if other := took(strconv.Itoa(seed)); !slices.Equal(other, first) {
+			return
+		}
+	}
+	t.Fatalf("whatever the seed, events came after %v", first)
 }
 
 func TestBookmarksOnly(t *testing.T) {

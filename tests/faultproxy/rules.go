@@ -31,6 +31,7 @@ type match struct {
 type action struct {
 	Type        string `json:"type"`
 	MS          int    `json:"ms,omitempty"`
+	RandomMS    int    `json:"random_ms,omitempty"`
 	After       bool   `json:"after,omitempty"`
 	Connection  bool   `json:"connection,omitempty"`
 	Clean       bool   `json:"clean,omitempty"`
@@ -52,7 +53,7 @@ var actionFields = map[string][]string{
 	"watch_close":    {"after_events", "after_ms", "connection"},
 	"watch_cut":      {"after_events", "clean", "connection"},
 	"watch_silence":  {"after_events", "connection"},
-	"watch_lag":      {"ms"},
+	"watch_lag":      {"ms", "random_ms"},
 	"bookmarks_only": {},
 	"goaway":         {},
 	"rst":            {},
@@ -85,7 +86,7 @@ type rule struct {
 	Times       int      `json:"times,omitempty"`       // applied at most so often; 0: without end
 	Skip        int      `json:"skip,omitempty"`        // so many matching requests pass first
 	Probability *float64 `json:"probability,omitempty"` // of being applied to a request past the skip
-	Seed        int64    `json:"seed,omitempty"`        // of the probability's generator
+	Seed        int64    `json:"seed,omitempty"`        // of the generators of the probability and of random_ms
 	Matched     int      `json:"matched"`
 	Hits        int      `json:"hits"`
 
@@ -134,7 +135,7 @@ func (ru *rule) checkAction(text []byte) error {
 			return fmt.Errorf("action %s takes no field %q", a.Type, field)
 		}
 	}
-	if slices.Contains(allowed, "ms") && a.MS <= 0 {
+	if slices.Contains(allowed, "ms") && (a.MS < 0 || a.RandomMS < 0 || a.MS+a.RandomMS == 0) {
 		return fmt.Errorf("action %s: ms must be above 0", a.Type)
 	}
 	if slices.Contains(allowed, "code") && (a.Code < 400 || a.Code > 599) {
@@ -217,6 +218,7 @@ func (s *ruleSet) list() []rule {
 type plan struct {
 	before, after time.Duration
 	fault         action
+	random        *rand.Rand // of the fault, for this request alone
 	names         []string
 	ids           []int
 }
@@ -235,6 +237,7 @@ func (s *ruleSet) pick(q *query) plan {
 		pl.ids = append(pl.ids, ru.ID)
 		if ru.Action.Type != "delay" {
 			pl.fault = ru.Action
+			pl.random = rand.New(rand.NewSource(ru.Seed + int64(ru.Hits)))
 			break
 		}
 		if ru.Action.After {

@@ -81,7 +81,7 @@ func (x *exchange) watch(body io.Reader) {
 func (x *exchange) deliver(e event) bool {
 	f := &x.plan.fault
 	if f.Type == "watch_lag" {
-		x.sleep(time.Until(e.at.Add(time.Duration(f.MS) * time.Millisecond)))
+		x.sleep(time.Until(e.at.Add(x.lag())))
 	}
 	if len(e.line) > 0 && !(f.Type == "bookmarks_only" && !isBookmark(e.line)) {
 		x.send(e.line)
@@ -91,6 +91,12 @@ func (x *exchange) deliver(e event) bool {
 		x.upstreamBroke(e.err)
 	}
 	return e.err != nil
+}
+
+// lag is how long the next event of a watch_lag is under way; it also waits for the one before it.
+func (x *exchange) lag() time.Duration {
+	f := &x.plan.fault
+	return time.Duration(f.MS+x.plan.random.Intn(f.RandomMS+1)) * time.Millisecond
 }
 
 func (x *exchange) send(line []byte) {
