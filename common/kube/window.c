@@ -75,6 +75,7 @@ struct window_request *window_submit(struct window *window, const struct window_
         .cls = (uint8_t)spec->cls,
         .method = (uint8_t)spec->method,
         .content = (uint8_t)spec->content,
+        .patience_s = spec->patience_s,
     };
     list_init(&request->link);
     request->flow->count++;
@@ -208,10 +209,24 @@ static void hold(struct window *window, int64_t delay_ns)
         window->hold_ns = until;
 }
 
-/* A second decrease without a success in between: the server takes nothing, so stop asking. */
-static void throttled(struct window *window, struct window_request *request, int64_t retry_after_ns)
+/* Counts a wait for which the owner has the patience; false without it. */
+static bool has_patience(struct window_request *request, int64_t delay_ns)
 {
-    int64_t delay = retry_after_ns > 0 ? retry_after_ns : THROTTLE_DEFAULT;
+    const int64_t waited_s = request->waited_s + (delay_ns + NSEC_PER_SEC - 1) / NSEC_PER_SEC;
+
+    if (request->patience_s == 0)
+        return true;
+    if (waited_s > request->patience_s)
+        return false;
+    request->waited_s = (uint8_t)waited_s;
+    return true;
+}
+
+/* A second decrease without a success in between: the server takes nothing, so stop asking. */
+static void throttled(struct window *window, struct window_request *request,
+                      const struct kube_result *result)
+{
+    int64_t delay = result->retry_after_ns > 0 ? result->retry_after_ns : THROTTLE_DEFAULT;
 
     if (delay > THROTTLE_MOST)
         delay = THROTTLE_MOST;
@@ -222,7 +237,10 @@ static void throttled(struct window *window, struct window_request *request, int
             hold(window, delay);
         window->rejecting = true;
     }
-    try_again(window, request, lease_delay(request, delay));
+    if (has_patience(request, delay))
+        try_again(window, request, lease_delay(request, delay));
+    else
+        finish(request, result);
 }
 
 /* All calls of one moment fail alike, so the delay grows once for all of them. */
@@ -263,11 +281,13 @@ static void answered(const struct kube_result *result, void *arg)
 
     leave_flight(window, request);
     loop_defer(window->loop, &window->pump);
+    if (result->outcome == KUBE_ANSWERED && window->observe)
+        window->observe((enum window_class)request->cls, result->latency_ns, window->observe_arg);
     if (result->outcome == KUBE_NOT_SENT && result->error.cls == ERROR_RETRY) {
         unreachable(window, request);
     } else if (result->outcome == KUBE_ANSWERED && result->status == 429) {
         backoff_reset(&window->unreachable);
-        throttled(window, request, result->retry_after_ns);
+        throttled(window, request, result);
     } else {
         measure(window, request, result);
         finish(request, result);
@@ -409,6 +429,14 @@ void window_set_fence(struct window *window, bool (*may_write)(void *arg), void 
 void window_kick(struct window *window)
 {
     loop_defer(window->loop, &window->pump);
+}
+
+void window_set_observer(struct window *window,
+                         void (*observe)(enum window_class cls, int64_t latency_ns, void *arg),
+                         void *arg)
+{
+    window->observe = observe;
+    window->observe_arg = arg;
 }
 
 struct window_stats window_stats(const struct window *window)

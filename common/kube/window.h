@@ -7,10 +7,10 @@
  * rendered when the request is sent, so a queue of 10,000 pods costs a few bytes each.
  *
  * The window retries by itself only what certainly had no effect: 429 (after Retry-After, 1 s
- * without one, at most 60 s) and calls that were not sent because the server could not be reached
- * (ERROR_RETRY; 50 ms to 5 s later). Everything else is the caller's to judge: `done` gets the
- * result. While the server answers nothing but 429, or cannot be reached, nothing else is tried
- * either until that time has passed.
+ * without one, at most 60 s; while the request's patience lasts) and calls that were not sent
+ * because the server could not be reached (ERROR_RETRY; 50 ms to 5 s later). Everything else is the
+ * caller's to judge: `done` gets the result. While the server answers nothing but 429, or cannot be
+ * reached, nothing else is tried either until that time has passed.
  *
  * Classes go in the order of enum window_class, except that after sixteen requests of higher
  * classes one goes to a class that has waited at least 50 ms (never WINDOW_EVENT, which only goes
@@ -54,15 +54,20 @@ void window_free(struct window *window);
 /* ---- flows: who competes ----------------------------------------------------------------------
  */
 
+#define WINDOW_WEIGHT_MOST 100
+
 /*
  * A job, as far as fairness goes. Three of four slots of a class go to the flow with the smallest
- * `missing` that is above zero (then the oldest), the fourth goes round-robin over all flows.
- * Embedded in the job; must have no request waiting or in flight when it is freed.
+ * `missing` / `weight` that is above zero (then the oldest), the fourth goes round-robin over all
+ * flows, `weight` requests of one before the next. Embedded in the job; must have no request
+ * waiting or in flight when it is freed.
  */
 struct window_flow {
     struct list ready[WINDOW_CLASS_COUNT];   /* links into the window's lists of waiting flows */
     struct list waiting[WINDOW_CLASS_COUNT]; /* this flow's requests, first in first out */
     uint32_t missing;                        /* pods still to be created up to the minimum */
+    uint8_t weight;                          /* 1 to WINDOW_WEIGHT_MOST */
+    uint8_t rounds[WINDOW_CLASS_COUNT];      /* how often it was served in its present turn */
     int64_t since_ns;                        /* age: loop_now() when the job was first seen */
     uint64_t sequence;                       /* order among equals */
     uint32_t count;                          /* requests waiting or in flight */
@@ -74,6 +79,8 @@ struct window_flow {
 void window_flow_init(struct window *window, struct window_flow *flow);
 /* The number of pods the gang still lacks; changes the order from the next pick on. */
 void window_flow_set_missing(struct window_flow *flow, uint32_t missing);
+/* Its share among others, brought into 1 to WINDOW_WEIGHT_MOST; counts from the next pick on. */
+void window_flow_set_weight(struct window_flow *flow, int64_t weight);
 
 /* ---- requests ---------------------------------------------------------------------------------
  */
@@ -95,6 +102,11 @@ struct window_spec {
     kube_done_fn *done; /* exactly once, never from inside window_submit or window_cancel */
     void *arg;
     int64_t delay_ns; /* back-off of this object: not before now + delay */
+    /*
+     * 429 is waited out for so many seconds in all; when the next wait would go beyond, `done` gets
+     * the answer, so that the owner can say what it waits for. 0: without an end.
+     */
+    uint8_t patience_s;
 };
 
 struct window_request *window_submit(struct window *window, const struct window_spec *spec);
@@ -113,6 +125,11 @@ bool window_cancel_if_waiting(struct window *window, struct window_request *requ
  */
 void window_set_fence(struct window *window, bool (*may_write)(void *arg), void *arg);
 void window_kick(struct window *window);
+
+/* Told the latency of every answer, to keep a histogram; must not call back. NULL removes it. */
+void window_set_observer(struct window *window,
+                         void (*observe)(enum window_class cls, int64_t latency_ns, void *arg),
+                         void *arg);
 
 struct window_stats {
     unsigned limit, inflight;

@@ -24,7 +24,8 @@ struct window_request {
     } at;
     uint64_t sequence; /* order within the flow */
     uint8_t cls, method, content, state;
-    bool again; /* was tried before: keeps its place */
+    bool again;                   /* was tried before: keeps its place */
+    uint8_t patience_s, waited_s; /* as in the spec; on account of 429 so far */
 };
 
 struct window_lane {
@@ -60,6 +61,8 @@ struct window {
     int64_t tokens_ns;            /* when they were last counted */
     bool (*may_write)(void *arg); /* the fence, may be NULL */
     void *fence_arg;
+    void (*observe)(enum window_class cls, int64_t latency_ns, void *arg); /* may be NULL */
+    void *observe_arg;
     struct buf path, body; /* reused for each request */
     uint64_t throttled, failed;
     bool closing;

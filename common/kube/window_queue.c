@@ -22,8 +22,10 @@ static bool flow_less(const struct heap_node *a, const struct heap_node *b, void
     const struct window_lane *lane = arg;
     const struct window_flow *x = flow_of(a, lane->cls), *y = flow_of(b, lane->cls);
 
-    if (x->missing != y->missing)
-        return x->missing < y->missing;
+    uint64_t x_missing = (uint64_t)x->missing * y->weight;
+    uint64_t y_missing = (uint64_t)y->missing * x->weight;
+    if (x_missing != y_missing)
+        return x_missing < y_missing;
     if (x->since_ns != y->since_ns)
         return x->since_ns < y->since_ns;
     return x->sequence < y->sequence;
@@ -60,8 +62,10 @@ void window_queue_clear(struct window *window)
 
 void window_flow_init(struct window *window, struct window_flow *flow)
 {
-    *flow = (struct window_flow){
-        .window = window, .since_ns = loop_now(window->loop), .sequence = window->next_sequence++};
+    *flow = (struct window_flow){.window = window,
+                                 .weight = 1,
+                                 .since_ns = loop_now(window->loop),
+                                 .sequence = window->next_sequence++};
     for (int cls = 0; cls < WINDOW_CLASS_COUNT; cls++) {
         list_init(&flow->ready[cls]);
         list_init(&flow->waiting[cls]);
@@ -74,10 +78,12 @@ static void place_flow(struct window_lane *lane, struct window_flow *flow)
     struct heap_node *node = &flow->urgent[lane->cls];
     bool waits = !list_empty(&flow->waiting[lane->cls]);
 
-    if (!waits)
+    if (!waits) {
         list_remove(&flow->ready[lane->cls]);
-    else if (list_empty(&flow->ready[lane->cls]))
+        flow->rounds[lane->cls] = 0;
+    } else if (list_empty(&flow->ready[lane->cls])) {
         list_append(&lane->ready, &flow->ready[lane->cls]);
+    }
     if (!waits || flow->missing == 0)
         heap_remove(&lane->urgent, node);
     else if (heap_contains(node))
@@ -86,14 +92,31 @@ static void place_flow(struct window_lane *lane, struct window_flow *flow)
         heap_push(&lane->urgent, node);
 }
 
+static void place_everywhere(struct window_flow *flow)
+{
+    for (int cls = 0; cls < WINDOW_CLASS_COUNT; cls++)
+        if (!list_empty(&flow->waiting[cls]))
+            place_flow(&flow->window->lanes[cls], flow);
+}
+
 void window_flow_set_missing(struct window_flow *flow, uint32_t missing)
 {
     if (flow->missing == missing)
         return;
     flow->missing = missing;
-    for (int cls = 0; cls < WINDOW_CLASS_COUNT; cls++)
-        if (!list_empty(&flow->waiting[cls]))
-            place_flow(&flow->window->lanes[cls], flow);
+    place_everywhere(flow);
+}
+
+void window_flow_set_weight(struct window_flow *flow, int64_t weight)
+{
+    if (weight < 1)
+        weight = 1;
+    else if (weight > WINDOW_WEIGHT_MOST)
+        weight = WINDOW_WEIGHT_MOST;
+    if (flow->weight == weight)
+        return;
+    flow->weight = (uint8_t)weight;
+    place_everywhere(flow);
 }
 
 /* ---- requests ------------------------------------------------------------------------------- */
@@ -143,8 +166,11 @@ static struct window_flow *pick_flow(struct window_lane *lane)
         return container_of(nearest - lane->cls, struct window_flow, urgent);
     struct window_flow *flow =
         container_of(lane->ready.next - lane->cls, struct window_flow, ready);
-    list_remove(&flow->ready[lane->cls]);
-    list_append(&lane->ready, &flow->ready[lane->cls]);
+    if (++flow->rounds[lane->cls] >= flow->weight) {
+        flow->rounds[lane->cls] = 0;
+        list_remove(&flow->ready[lane->cls]);
+        list_append(&lane->ready, &flow->ready[lane->cls]);
+    }
     return flow;
 }
 

@@ -143,9 +143,17 @@ static struct metric *counter(struct process_frame *frame, const char *name, con
     return metric_new(frame->process.metrics, METRIC_COUNTER, name, help, NULL);
 }
 
+static void observe_latency(enum window_class cls, int64_t latency_ns, void *arg)
+{
+    struct metric *latencies = arg;
+    const char *const labels[] = {window_class_name(cls), NULL};
+    metric_observe(latencies, labels, seconds(latency_ns));
+}
+
 static void make_window_metrics(struct process_frame *frame)
 {
     static const char *const by_class[] = {"class", NULL};
+    static const double bounds[] = {0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30};
     struct process_metrics *m = &frame->metrics;
     m->limit = gauge(frame, "pumice_window_limit", "Writes that may be in flight at once.");
     m->inflight = gauge(frame, "pumice_window_inflight", "Writes in flight.");
@@ -158,6 +166,11 @@ static void make_window_metrics(struct process_frame *frame)
                         "Answers with a status of 5xx, and writes without an answer.");
     m->latency = gauge(frame, "pumice_window_latency_seconds", "Moving average of a write's time.");
     m->floor = gauge(frame, "pumice_window_latency_floor_seconds", "Smallest write time of late.");
+    struct metric *latencies =
+        metric_new(frame->process.metrics, METRIC_HISTOGRAM, "pumice_window_request_seconds",
+                   "Time from a write to its answer, by class.", by_class);
+    metric_buckets(latencies, bounds, sizeof(bounds) / sizeof(bounds[0]));
+    window_set_observer(frame->process.window, observe_latency, latencies);
     m->events_dropped = counter(frame, "pumice_events_dropped_total", "Events dropped unwritten.");
 }
 

@@ -195,6 +195,82 @@ static void test_nearest_gang_first_and_the_fourth_goes_round(void **state)
     assert_int_equal(near.count + far.count + none.count, 0);
 }
 
+static void test_weights_share_the_round(void **state)
+{
+    struct fixture *f = *state;
+    static struct window_flow heavy, light;
+    static struct job jobs[16];
+    one_at_a_time(f);
+    window_flow_init(f->window, &heavy);
+    window_flow_init(f->window, &light);
+    window_flow_set_weight(&heavy, 3);
+    for (size_t i = 0; i < 8; i++) {
+        submit(f, &jobs[2 * i], "heavy", WINDOW_CREATE, &heavy);
+        submit(f, &jobs[2 * i + 1], "light", WINDOW_CREATE, &light);
+    }
+    const char *const want[] = {"heavy", "heavy", "heavy", "light", "heavy", "heavy",
+                                "heavy", "light", "heavy", "heavy", "light"};
+    for (size_t i = 0; i < ARRAY_SIZE(want); i++)
+        serve(f, want[i]);
+    for (size_t i = 0; i < 5; i++)
+        serve(f, "light");
+}
+
+static void test_weight_divides_what_a_gang_misses(void **state)
+{
+    struct fixture *f = *state;
+    static struct window_flow heavy, light;
+    static struct job jobs[6];
+    one_at_a_time(f);
+    window_flow_init(f->window, &heavy);
+    window_flow_init(f->window, &light);
+    window_flow_set_missing(&heavy, 30);
+    window_flow_set_missing(&light, 6);
+    for (size_t i = 0; i < 3; i++) {
+        submit(f, &jobs[2 * i], "heavy", WINDOW_CREATE, &heavy);
+        submit(f, &jobs[2 * i + 1], "light", WINDOW_CREATE, &light);
+    }
+    window_flow_set_weight(&heavy, 10); /* 3 against 6, though requests wait already */
+    serve(f, "heavy");
+    window_flow_set_weight(&heavy, -7); /* counts as 1: 30 against 6, after the one under way */
+    serve(f, "heavy");
+    serve(f, "light");
+    serve(f, "heavy"); /* the fourth goes round */
+    serve(f, "light");
+    serve(f, "light");
+    window_flow_set_weight(&light, INT64_MAX);
+    assert_int_equal(light.weight, WINDOW_WEIGHT_MOST);
+    assert_int_equal(heavy.weight, 1);
+}
+
+struct seen {
+    unsigned count;
+    enum window_class cls;
+    int64_t latency_ns;
+};
+
+static void observe(enum window_class cls, int64_t latency_ns, void *arg)
+{
+    struct seen *seen = arg;
+    *seen = (struct seen){seen->count + 1, cls, latency_ns};
+}
+
+static void test_each_answer_is_observed(void **state)
+{
+    struct fixture *f = *state;
+    static struct job jobs[3];
+    struct seen seen = {0};
+    window_set_observer(f->window, observe, &seen);
+    submit(f, &jobs[0], "a", WINDOW_STATUS, NULL);
+    serve(f, "a");
+    assert_int_equal(seen.count, 1);
+    assert_int_equal(seen.cls, WINDOW_STATUS);
+    window_set_observer(f->window, NULL, NULL);
+    submit(f, &jobs[1], "b", WINDOW_STATUS, NULL);
+    serve(f, "b");
+    assert_int_equal(seen.count, 1);
+}
+
 static void test_age_breaks_ties(void **state)
 {
     struct fixture *f = *state;
@@ -345,6 +421,52 @@ static void test_429_for_all_pauses_everything_but_leases(void **state)
     }
     assert_int_equal(f->done, 1001);
     assert_true(window_stats(f->window).limit > 16);
+}
+
+static bool render_impatient(struct buf *path, struct buf *body, void *arg)
+{
+    (void)body;
+    (void)arg;
+    buf_add_cstr(path, "impatient");
+    return true;
+}
+
+static void done_impatient(const struct kube_result *result, void *arg)
+{
+    struct kube_result *last = arg;
+
+    *last = *result;
+}
+
+/* The owner of a request that is answered with 429 for too long hears of it. */
+static void test_429_is_told_when_patience_ends(void **state)
+{
+    static const struct {
+        int64_t retry_after_ns;
+        uint64_t tries;
+    } rows[] = {{0, 6}, {2 * NSEC_PER_SEC, 3}, {5 * NSEC_PER_SEC, 2}, {6 * NSEC_PER_SEC, 1}};
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const uint64_t before = f->server->started;
+        struct kube_result last = {0};
+        (void)window_submit(f->window, &(struct window_spec){.cls = WINDOW_STATUS,
+                                                             .method = KUBE_PATCH,
+                                                             .render = render_impatient,
+                                                             .done = done_impatient,
+                                                             .arg = &last,
+                                                             .patience_s = 5});
+        for (int k = 0; k < 2000 && last.status == 0; k++) {
+            if (f->server->inflight > 0)
+                manual_answer(manual_first(f->server), 429, "", rows[i].retry_after_ns);
+            run_for(f->loop, 10 * MS);
+        }
+        assert_int_equal(last.status, 429);
+        assert_int_equal(last.error.cls, ERROR_RETRY);
+        assert_int_equal(last.retry_after_ns, rows[i].retry_after_ns);
+        assert_int_equal(f->server->started - before, rows[i].tries);
+        run_for(f->loop, 10 * NSEC_PER_SEC);
+    }
 }
 
 static void test_what_was_not_sent_is_tried_again(void **state)
@@ -578,12 +700,16 @@ int main(void)
         TEST(test_one_event_at_a_time),
         TEST(test_fast_bursts_keep_strict_order),
         TEST(test_nearest_gang_first_and_the_fourth_goes_round),
+        TEST(test_weights_share_the_round),
+        TEST(test_weight_divides_what_a_gang_misses),
+        TEST(test_each_answer_is_observed),
         TEST(test_age_breaks_ties),
         TEST(test_a_small_job_does_not_wait_for_a_large_one),
         TEST(test_ten_thousand_flows_go_by_what_they_miss),
         cmocka_unit_test(test_waiting_requests_are_small),
         TEST(test_429_goes_back_to_the_front),
         TEST(test_429_for_all_pauses_everything_but_leases),
+        TEST(test_429_is_told_when_patience_ends),
         TEST(test_what_was_not_sent_is_tried_again),
         TEST(test_doubt_and_faults_are_the_callers),
         TEST(test_delayed_requests),
