@@ -260,7 +260,8 @@ def test_every_example_starts_with_a_comment():
         assert path.read_text().startswith("# "), path
 
 
-@pytest.mark.parametrize("name, pods", [("gang", 4), ("three-tasks", 60), ("in-queue", 4)])
+@pytest.mark.parametrize("name, pods", [
+    ("gang", 4), ("three-tasks", 60), ("in-queue", 4), ("mpi", 3), ("tensorflow", 4), ("pytorch", 3), ("ray", 4)])
 def test_examples_that_fit(name, pods):
     name = {"in-queue": "queue"}.get(name, name)
     assert replicas(name) == pods
