@@ -29,7 +29,10 @@ static const char *event_words(enum job_event event)
 
 static void explain(struct job_decision *decision, const struct job_happening *what)
 {
-    if (*what->pod)
+    const bool of_a_task =
+        what->event == JOB_EVENT_TASK_COMPLETED || what->event == JOB_EVENT_TASK_FAILED;
+
+    if (*what->pod && !of_a_task)
         (void)snprintf(decision->cause, sizeof(decision->cause), "pod %.100s %s", what->pod,
                        event_words(what->event));
     else if (what->task)
@@ -168,6 +171,11 @@ static bool is_current(const struct job_control *control, uint32_t task, const s
            !lifecycle_is_old(pod, control->job->status.version);
 }
 
+static int64_t ended_ns(const struct podstate *pod)
+{
+    return pod->ended_ns ? pod->ended_ns : pod->meta.created_ns;
+}
+
 static bool look_at_pod(struct search *search, uint32_t task, const struct podstate *pod)
 {
     struct job_happening what = {.task = &search->control->job->tasks[task],
@@ -178,7 +186,7 @@ static bool look_at_pod(struct search *search, uint32_t task, const struct podst
         return false;
     if (pod->phase == POD_PHASE_FAILED) {
         what.event = JOB_EVENT_POD_FAILED;
-        what.at_ns = pod->ended_ns ? pod->ended_ns : pod->meta.created_ns;
+        what.at_ns = ended_ns(pod);
         what.exit_codes = pod->exit_codes;
         what.exit_code_count = pod->exit_code_count;
     } else if (pod->phase == POD_PHASE_PENDING) {
@@ -215,19 +223,51 @@ static bool look_at_pods(struct search *search)
     return false;
 }
 
-/* When the last pod of this run succeeded; 0 when none of those that did is there. */
-static int64_t last_success(const struct job_control *control, uint32_t task)
+/* How many of the task have succeeded in this run, and the last that did, of those that are there.
+ */
+static int32_t count_successes(const struct job_control *control, uint32_t index,
+                               const struct podstate **ret_last)
 {
-    int64_t at_ns = 0;
+    const struct task_control *task = &control->tasks[index];
+    int32_t count = 0;
 
-    for (uint32_t k = 0; k < control->tasks[task].size; k++) {
-        const struct podstate *pod = control->tasks[task].slots[k].pod;
-        if (!is_current(control, task, pod) || pod->phase != POD_PHASE_SUCCEEDED)
-            continue;
-        const int64_t ended_ns = pod->ended_ns ? pod->ended_ns : pod->meta.created_ns;
-        at_ns = ended_ns > at_ns ? ended_ns : at_ns;
+    for (uint32_t k = 0; k < task->size; k++) {
+        const struct podstate *pod = task->slots[k].pod;
+        const bool known = ranges_has(&task->finished, k);
+        if (!is_current(control, index, pod)) {
+            count += known && (!pod || !lifecycle_must_go(control, index, pod));
+        } else if (pod->phase == POD_PHASE_SUCCEEDED) {
+            count++;
+            if (!*ret_last || ended_ns(pod) >= ended_ns(*ret_last))
+                *ret_last = pod;
+        }
     }
-    return at_ns;
+    return count;
+}
+
+/* The pod of the task whose containers were the last to be restarted, or NULL. */
+static const struct podstate *last_restarted(const struct job_control *control, uint32_t index)
+{
+    const struct podstate *last = NULL;
+
+    for (uint32_t k = 0; k < control->tasks[index].size; k++) {
+        const struct podstate *pod = control->tasks[index].slots[k].pod;
+        if (is_current(control, index, pod) && pod->restarts > 0 &&
+            (!last || pod->restarted_ns >= last->restarted_ns))
+            last = pod;
+    }
+    return last;
+}
+
+/* What happens to a task happens through one of its pods: actions on pods are about that. */
+static bool consider_task(struct search *search, struct job_happening *what,
+                          const struct podstate *pod)
+{
+    if (pod) {
+        what->pod = pod->meta.name;
+        what->index = (uint32_t)pod->index;
+    }
+    return consider(search, what);
 }
 
 static bool look_at_task(struct search *search, uint32_t index)
@@ -239,13 +279,15 @@ static bool look_at_task(struct search *search, uint32_t index)
 
     if (task->replicas > 0 && succeeded >= task->replicas &&
         job_policy_possible(control->job, task, JOB_EVENT_TASK_COMPLETED)) {
+        const struct podstate *last = NULL;
+        const bool completed = count_successes(control, index, &last) >= task->replicas;
         what.event = JOB_EVENT_TASK_COMPLETED;
-        what.at_ns = last_success(control, index);
-        return what.at_ns > 0 && consider(search, &what);
+        what.at_ns = last ? ended_ns(last) : 0;
+        return completed && last && consider_task(search, &what, last);
     }
     what.event = JOB_EVENT_TASK_FAILED;
     what.at_ns = control->tasks[index].failing_ns;
-    return what.at_ns > 0 && consider(search, &what);
+    return what.at_ns > 0 && consider_task(search, &what, last_restarted(control, index));
 }
 
 static bool look_at_group(struct search *search)
