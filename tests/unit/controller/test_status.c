@@ -1,0 +1,199 @@
+/*
+ * Every member of a job's status, whole, as it is written along the way.
+ */
+#include "play.h"
+
+/* The status but for the times, which only have to be times. */
+static void assert_status(struct server *server, const char *wanted)
+{
+    cJSON *is = cJSON_Duplicate(play_status(server), true), *should = json_parse(str_of(wanted));
+    cJSON *state = json_at(is, "state"), *condition;
+
+    assert_int_equal(strlen(json_text(state, "lastTransitionTime")),
+                     strlen("2027-01-15T08:00:00Z"));
+    cJSON_DeleteItemFromObjectCaseSensitive(state, "lastTransitionTime");
+    cJSON_ArrayForEach(condition, json_at(is, "conditions"))
+    {
+        assert_int_equal(strlen(json_text(condition, "lastTransitionTime")),
+                         strlen("2027-01-15T08:00:00Z"));
+        cJSON_DeleteItemFromObjectCaseSensitive(condition, "lastTransitionTime");
+    }
+    if (!cJSON_Compare(is, should, true)) {
+        cleanup_free char *left = json_print(is), *right = json_print(should);
+        fail_msg("%s\nshould be\n%s", left, right);
+    }
+    cJSON_Delete(is);
+    cJSON_Delete(should);
+}
+
+static const char *transition_time(struct server *server)
+{
+    return json_text(json_at(play_status(server), "state"), "lastTransitionTime");
+}
+
+#define AB(minimum) JOB(minimum, "", TASK("a", 2, "") "," TASK("b", 2, ""))
+#define WAS(phase) "{\"status\":\"" phase "\"}"
+
+static void a_job_from_its_first_status_to_its_last(void **state)
+{
+    struct server *server = *state;
+
+    play_job(server, AB(3));
+    run(server, 2000);
+    assert_status(server, "{\"state\":{\"phase\":\"Pending\"},\"minAvailable\":3,"
+                          "\"conditions\":[" WAS("Pending") "],\"taskStatusCount\":{\"a\":{"
+                                                            "\"phase\":{}},\"b\":{\"phase\":{}}}}");
+    server->pod_phase = "Pending";
+    play_admit(server);
+    run(server, 2000);
+    assert_status(server,
+                  "{\"state\":{\"phase\":\"Pending\"},\"minAvailable\":3,\"pending\":4,"
+                  "\"conditions\":[" WAS(
+                      "Pending") "],\"taskStatusCount\":{\"a\":{"
+                                 "\"phase\":{\"Pending\":2}},\"b\":{\"phase\":{\"Pending\":2}}}}");
+    play_pod(server, "j-a-0", "Running");
+    play_pod(server, "j-a-1", "Running");
+    play_pod(server, "j-b-0", "Succeeded");
+    run(server, 2000);
+    assert_status(server, "{\"state\":{\"phase\":\"Running\"},\"minAvailable\":3,\"pending\":1,"
+                          "\"running\":2,\"succeeded\":1,\"conditions\":[" WAS("Pending") "," WAS(
+                              "Running") "],\"taskStatusCount\":{\"a\":{\"phase\":{\"Running\":2}},"
+                                         "\"b\":{\"phase\":{\"Pending\":1,\"Succeeded\":1}}},"
+                                         "\"controlledResources\":{\"finished-b\":\"0\"}}");
+    play_pod(server, "j-a-1", "Failed");
+    play_pod(server, "j-b-1", "Unknown");
+    run(server, 2000);
+    assert_status(
+        server,
+        "{\"state\":{\"phase\":\"Running\"},\"minAvailable\":3,\"running\":1,\"succeeded\":1,"
+        "\"failed\":1,\"unknown\":1,\"conditions\":[" WAS("Pending") "," WAS(
+            "Running") "],\"taskStatusCount\":{\"a\":{\"phase\":{\"Running\":1,\"Failed\":1}},"
+                       "\"b\":{\"phase\":{\"Unknown\":1,\"Succeeded\":1}}},"
+                       "\"controlledResources\":{\"finished-b\":\"0\"}}");
+    run(server, 63000);
+    play_pod(server, "j-b-1", "Succeeded");
+    play_pod(server, "j-a-0", "Succeeded");
+    run(server, 2000);
+    assert_status(
+        server,
+        "{\"state\":{\"phase\":\"Completed\"},\"minAvailable\":3,\"succeeded\":3,\"failed\":1,"
+        "\"runningDuration\":\"1m11s\",\"conditions\":[" WAS("Pending") "," WAS("Running") "," WAS(
+            "Completed") "],\"taskStatusCount\":{\"a\":{\"phase\":{\"Succeeded\":1,\"Failed\":1}},"
+                         "\"b\":{\"phase\":{\"Succeeded\":2}}},"
+                         "\"controlledResources\":{\"finished-a\":\"0\",\"finished-b\":\"0-1\"}}");
+}
+
+/* One condition for each phase, that of the present one last. */
+static void a_restarted_job_shows_each_phase_once(void **state)
+{
+    struct server *server = *state;
+
+    play_start(server, JOB(2, POLICIES(POLICY("PodFailed", "RestartJob")), TASK("a", 2, "")));
+    server->grace_ms = 5000;
+    play_pod(server, "j-a-1", "Failed");
+    run(server, 2000);
+    assert_status(
+        server,
+        "{\"state\":{\"phase\":\"Restarting\"},\"minAvailable\":2,\"terminating\":2,\"version\":1,"
+        "\"retryCount\":1,\"conditions\":[" WAS("Pending") "," WAS("Running") "," WAS(
+            "Restarting") "],\"taskStatusCount\":{\"a\":{\"phase\":{}}},"
+                          "\"controlledResources\":{\"restart\":\"1\"}}");
+    run(server, 10000);
+    assert_status(
+        server, "{\"state\":{\"phase\":\"Running\"},\"minAvailable\":2,\"running\":2,\"version\":1,"
+                "\"retryCount\":1,\"conditions\":[" WAS("Restarting") "," WAS("Pending") "," WAS(
+                    "Running") "],\"taskStatusCount\":{\"a\":{\"phase\":{\"Running\":2}}},"
+                               "\"controlledResources\":{}}");
+}
+
+/* Counts may change without a step: the time is that of the step. */
+static void the_time_is_that_of_the_last_step(void **state)
+{
+    struct server *server = *state;
+
+    play_start(server, AB(2));
+    cleanup_free char *since = xstrdup(transition_time(server));
+    run(server, 60000);
+    play_pod(server, "j-a-0", "Succeeded");
+    run(server, 3000);
+    assert_int_equal(play_number(server, "succeeded"), 1);
+    assert_string_equal(transition_time(server), since);
+    play_pods(server, "Succeeded");
+    run(server, 3000);
+    assert_string_equal(play_phase(server), "Completed");
+    assert_string_not_equal(transition_time(server), since);
+}
+
+static void min_available_follows_the_spec(void **state)
+{
+    struct server *server = *state;
+
+    play_start(server, AB(4));
+    assert_int_equal(play_number(server, "minAvailable"), 4);
+    play_job(server, AB(1));
+    run(server, 3000);
+    assert_int_equal(play_number(server, "minAvailable"), 1);
+    assert_string_equal(play_phase(server), "Running");
+    play_job(server, AB(0));
+    run(server, 3000);
+    assert_null(json_at(play_status(server), "minAvailable"));
+}
+
+/* An ended job has its duration from creation; one that only rests has none. */
+static void the_duration_is_that_of_ended_jobs(void **state)
+{
+    static const struct {
+        const char *action, *phase, *duration;
+    } rows[] = {
+        {"CompleteJob", "Completed", "1h1m"},
+        {"TerminateJob", "Terminated", "1h1m"},
+        {"AbortJob", "Aborted", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        void *arg;
+        (void)server_setup(&arg);
+        struct server *server = arg;
+        play_start(server, SPEC(1, 1));
+        run(server, 3660000);
+        play_command(server, "end", rows[i].action);
+        run(server, 3000);
+        assert_string_equal(play_phase(server), rows[i].phase);
+        const char *duration = json_text(play_status(server), "runningDuration");
+        assert_true(str_starts(str_of(duration), str_of(rows[i].duration)));
+        assert_int_equal(*duration == '\0', *rows[i].duration == '\0');
+        (void)server_teardown(&arg);
+    }
+}
+
+/* What others wrote into the status stays: the reference's own notes, too. */
+static void notes_of_others_stay(void **state)
+{
+    struct server *server = *state;
+
+    play_start(server, SPEC(1, 1));
+    cJSON *status = json_at(server_get(server, SERVER_JOBS, "j"), "status");
+    json_set(json_member(status, "controlledResources"), "volume-pvc-x", cJSON_CreateString("x"));
+    server_touch(server, SERVER_JOBS, server_get(server, SERVER_JOBS, "j"));
+    play_pods(server, "Succeeded");
+    run(server, 3000);
+    assert_string_equal(play_phase(server), "Completed");
+    assert_string_equal(play_memory(server, "volume-pvc-x"), "x");
+}
+
+int main(void)
+{
+    server_quiet();
+#define TEST(name) cmocka_unit_test_setup_teardown(name, server_setup, server_teardown)
+    const struct CMUnitTest all[] = {
+        TEST(a_job_from_its_first_status_to_its_last),
+        TEST(a_restarted_job_shows_each_phase_once),
+        TEST(the_time_is_that_of_the_last_step),
+        TEST(min_available_follows_the_spec),
+        cmocka_unit_test(the_duration_is_that_of_ended_jobs),
+        TEST(notes_of_others_stay),
+    };
+
+    return cmocka_run_group_tests(all, NULL, NULL);
+}
