@@ -44,6 +44,8 @@
 #define KEY_JOB_FORWARDING "volcano.sh/job-forwarding" /* L */
 
 /* Of pods of others and of their owners. */
+/* Of PodGroups of pods of others: what was taken over from pods and owners, as JSON. */
+#define KEY_APPLIED_SETTINGS "volcano.sh/applied-settings"
 #define KEY_GROUP_MIN_MEMBER "scheduling.volcano.sh/group-min-member"
 #define KEY_POD_QUEUE "scheduling.volcano.sh/queue-name"
 #define KEY_TOPOLOGY_MODE "volcano.sh/network-topology-mode"

@@ -41,6 +41,22 @@ static void read_min_resources(struct json_reader *reader, struct podgroup *podg
     podgroup->min_resources_count = (uint32_t)list.n;
 }
 
+static void read_topology(struct json_reader *reader, struct podgroup *podgroup)
+{
+    struct str key;
+
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (str_eq(key, STR("mode")))
+            json_interned(reader, &podgroup->topology_mode);
+        else if (str_eq(key, STR("highestTierAllowed")))
+            podgroup->topology_tier = json_i64(reader);
+        else
+            json_skip(reader);
+    }
+}
+
 static void read_spec(struct json_reader *reader, struct podgroup *podgroup)
 {
     struct str key;
@@ -58,6 +74,8 @@ static void read_spec(struct json_reader *reader, struct podgroup *podgroup)
             read_task_members(reader, podgroup);
         else if (str_eq(key, STR("minResources")) && !podgroup->min_resources)
             read_min_resources(reader, podgroup);
+        else if (str_eq(key, STR("networkTopology")))
+            read_topology(reader, podgroup);
         else
             json_skip(reader);
     }
@@ -149,6 +167,8 @@ struct podgroup *podgroup_decode(struct str raw, struct error *err)
     podgroup->queue = intern_get(STR(""));
     podgroup->priority_class_name = intern_get(STR(""));
     podgroup->phase = intern_get(STR(""));
+    podgroup->topology_mode = intern_get(STR(""));
+    podgroup->topology_tier = -1;
     json_init(&reader, raw, &arena);
     if (json_object(&reader)) {
         while (json_key(&reader, &key)) {
@@ -179,6 +199,7 @@ void podgroup_free(struct podgroup *podgroup)
     intern_put(podgroup->queue);
     intern_put(podgroup->priority_class_name);
     intern_put(podgroup->phase);
+    intern_put(podgroup->topology_mode);
     for (uint32_t i = 0; i < podgroup->min_task_member_count; i++)
         intern_put(podgroup->min_task_member[i].task);
     free(podgroup->min_task_member);

@@ -37,6 +37,8 @@ struct podgroup {
     struct podgroup_resource *min_resources; /* owned, sorted by name */
     uint32_t min_resources_count;
     bool has_min_resources;
+    const char *topology_mode; /* interned; of spec.networkTopology, "" when absent */
+    int64_t topology_tier;     /* its highestTierAllowed, -1 when absent */
 
     const char *phase; /* interned; "Pending" when empty */
     int32_t running, succeeded, failed;

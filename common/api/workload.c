@@ -3,10 +3,39 @@
  */
 #include "api/workload.h"
 #include "api/names.h"
+#include "json/interned.h"
 
 static bool keep(struct str key)
 {
     return str_starts(key, STR("volcano.sh/")) || str_is(key, KEY_GROUP_MIN_MEMBER);
+}
+
+static void read_spec(struct json_reader *reader, struct workload *workload)
+{
+    struct str key;
+
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (str_eq(key, STR("replicas")) && json_peek(reader) == JSON_NUMBER)
+            workload->scaled_to_zero = json_i32(reader) == 0;
+        else
+            json_skip(reader);
+    }
+}
+
+static void read_status(struct json_reader *reader, struct workload *workload)
+{
+    struct str key;
+
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (str_eq(key, STR("updateRevision")))
+            json_interned(reader, &workload->revision);
+        else
+            json_skip(reader);
+    }
 }
 
 struct workload *workload_decode(struct str raw, struct error *err)
@@ -16,11 +45,16 @@ struct workload *workload_decode(struct str raw, struct error *err)
     struct json_reader reader;
     struct str key;
 
+    workload->revision = intern_get(STR(""));
     json_init(&reader, raw, &arena);
     if (json_object(&reader)) {
         while (json_key(&reader, &key)) {
             if (str_eq(key, STR("metadata")) && !workload->meta.name)
                 kube_meta_read(&reader, &workload->meta, keep);
+            else if (str_eq(key, STR("spec")))
+                read_spec(&reader, workload);
+            else if (str_eq(key, STR("status")))
+                read_status(&reader, workload);
             else
                 json_skip(&reader);
         }
@@ -38,6 +72,7 @@ void workload_free(struct workload *workload)
     if (!workload)
         return;
     kube_meta_clear(&workload->meta);
+    intern_put(workload->revision);
     free(workload);
 }
 

@@ -9,6 +9,8 @@
 
 struct workload {
     struct kube_meta meta; /* annotations of our API only, no labels */
+    const char *revision;  /* interned; status.updateRevision of a StatefulSet, "" when absent */
+    bool scaled_to_zero;   /* spec.replicas is 0 (Jobs and DaemonSets have none) */
 };
 
 extern const struct store_type replicaset_store_type, statefulset_store_type, daemonset_store_type,
