@@ -101,6 +101,48 @@ static void names_of_a_quota(void **state)
     store_free(classes);
 }
 
+/* Storage has limits in a quota; pages and devices of nobody's have requests alone. */
+static void storage_and_pages(void **state)
+{
+    struct error err = ERROR_INIT;
+    resource_list list = {0};
+    struct job *job = job_decode(
+        STR("{\"metadata\":{\"name\":\"j\"},\"spec\":{\"minAvailable\":2,\"tasks\":[{\"replicas\":"
+            "2,\"template\":{\"spec\":{\"containers\":[{\"resources\":{\"limits\":{"
+            "\"ephemeral-storage\":\"2Gi\",\"hugepages-2Mi\":\"4Mi\",\"memory\":\"1Gi\"},"
+            "\"requests\":{\"ephemeral-storage\":\"1Gi\",\"hugepages-2Mi\":\"4Mi\"}}}]}}}]}}"),
+        &err);
+    struct store *classes = store_new(&priorityclass_store_type);
+    struct buf out = BUF_INIT(4096);
+    struct json_writer w = json_writer(&out);
+
+    (void)state;
+    assert_non_null(job);
+    const struct job_gang gang = {.minimum = job->min_available};
+    assert_int_equal(job_min_resources(job, &gang, classes, &list, &err), 0);
+    resource_list_write(&w, &list);
+    assert_string_equal(
+        out.p,
+        "{\"count/pods\":\"2\",\"ephemeral-storage\":\"2Gi\",\"hugepages-2Mi\":\"8Mi\","
+        "\"limits.ephemeral-storage\":\"4Gi\",\"limits.memory\":\"2Gi\",\"memory\":\"2Gi\","
+        "\"pods\":\"2\",\"requests.ephemeral-storage\":\"2Gi\",\"requests.hugepages-2Mi\":\"8Mi\","
+        "\"requests.memory\":\"2Gi\"}");
+    buf_clear(&out);
+    resource_list_clear(&list);
+    job_free(job);
+    store_free(classes);
+}
+
+/* A class that is not known, and none, are 0; equal tasks keep their order. */
+static void unknown_classes_count_as_zero(void **state)
+{
+    (void)state;
+    check("2",
+          TASK("a", "2", "", "1", "\"priorityClassName\":\"nobody\",") "," TASK("b", "2", "", "10",
+                                                                                ""),
+          "2", "2");
+}
+
 /* Two init containers, a sidecar between them, and a limit without a request. */
 static void init_containers_and_sidecars(void **state)
 {
@@ -133,6 +175,8 @@ int main(void)
         cmocka_unit_test(task_minimums_first_then_the_rest),
         cmocka_unit_test(no_more_than_there_are),
         cmocka_unit_test(names_of_a_quota),
+        cmocka_unit_test(storage_and_pages),
+        cmocka_unit_test(unknown_classes_count_as_zero),
         cmocka_unit_test(init_containers_and_sidecars),
     };
 
