@@ -250,8 +250,8 @@ void controller_set_leading(struct controller *controller, bool leading)
     controller->leading = leading && !controller->jobs_off;
     gc_set_leading(controller->gc, leading && !controller->garbage_off);
     queues_set_leading(controller->queue_control, leading && !controller->queues_off);
-    for (size_t i = 0; i < controller->bare_pods.n; i++)
-        podgroups_set_leading(controller->bare_pods.items[i].podgroups, leading);
+    if (controller->bare_pods)
+        podgroups_set_leading(controller->bare_pods, leading);
     controller->sweep_due = true;
     loop_defer(controller->loop, &controller->pass);
     for (size_t i = 0; map_next(&controller->by_uid, &i, NULL, &control);)
@@ -311,42 +311,47 @@ static void follow_queues(struct controller *controller)
         queues_new(controller->loop, controller->window, controller->events, &stores);
 }
 
-static void follow_workloads(struct controller *controller)
+static void follow_workloads(struct controller *controller, struct podgroups_stores *stores)
 {
-    static const struct {
+    const struct {
         const struct store_type *type;
-        struct reflector_spec spec;
+        const char *path;
+        struct store **store;
     } kinds[] = {
-        {&replicaset_store_type, {.path = PATH_REPLICASETS}},
-        {&statefulset_store_type, {.path = PATH_STATEFULSETS}},
-        {&daemonset_store_type, {.path = PATH_DAEMONSETS}},
-        {&batch_job_store_type, {.path = PATH_BATCH_JOBS}},
+        {&replicaset_store_type, PATH_REPLICASETS, &stores->replicasets},
+        {&statefulset_store_type, PATH_STATEFULSETS, &stores->statefulsets},
+        {&daemonset_store_type, PATH_DAEMONSETS, &stores->daemonsets},
+        {&batch_job_store_type, PATH_BATCH_JOBS, &stores->jobs},
     };
 
-    for (size_t i = 0; i < 4; i++)
-        controller->workloads[i] =
-            informers_add(&controller->informers, kinds[i].type, &kinds[i].spec);
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        *kinds[i].store = informers_add(&controller->informers, kinds[i].type,
+                                        &(struct reflector_spec){.path = kinds[i].path});
+}
+
+static void new_bare_pods(struct controller *controller)
+{
+    struct podgroups_stores stores = {.podgroups = controller->podgroups};
+    const struct podgroups_rules rules = {.inherit = !controller->owner_annotations_off,
+                                          .follow = !controller->workloads_off};
+
+    if (rules.inherit || rules.follow)
+        follow_workloads(controller, &stores);
+    controller->bare_pods = podgroups_new(controller->loop, controller->window, &stores, &rules);
+    podgroups_set_leading(controller->bare_pods, controller->leading);
 }
 
 void controller_follow_pods(struct controller *controller, const char *scheduler)
 {
-    struct bare_pods bare = {.selector = xasprintf("spec.schedulerName=%s", scheduler)};
+    char *selector = xasprintf("spec.schedulerName=%s", scheduler);
     const struct reflector_spec pods = {
-        .path = PATH_PODS, .field_selector = bare.selector, .label_selector = "!" KEY_JOB_NAME};
+        .path = PATH_PODS, .field_selector = selector, .label_selector = "!" KEY_JOB_NAME};
 
-    if (!controller->workloads[0] && !controller->owners_off)
-        follow_workloads(controller);
-    const struct podgroups_stores stores = {
-        .pods = informers_add(&controller->informers, &barepod_store_type, &pods),
-        .podgroups = controller->podgroups,
-        .replicasets = controller->workloads[0],
-        .statefulsets = controller->workloads[1],
-        .daemonsets = controller->workloads[2],
-        .jobs = controller->workloads[3],
-    };
-    bare.podgroups = podgroups_new(controller->loop, controller->window, &stores);
-    podgroups_set_leading(bare.podgroups, controller->leading);
-    vec_push(&controller->bare_pods, bare);
+    vec_push(&controller->selectors, selector);
+    if (!controller->bare_pods)
+        new_bare_pods(controller);
+    podgroups_add_pods(controller->bare_pods,
+                       informers_add(&controller->informers, &barepod_store_type, &pods));
 }
 
 struct controller *controller_new(struct loop *loop, struct kube_transport *transport,
@@ -372,12 +377,14 @@ void controller_set_parts(struct controller *controller, const struct controller
     controller->jobs_off = !parts->jobs;
     controller->queues_off = !parts->queues;
     controller->garbage_off = !parts->garbage;
-    controller->owners_off = !parts->owner_annotations;
+    controller->owner_annotations_off = !parts->owner_annotations;
+    controller->workloads_off = !parts->workloads;
 }
 
 void controller_set_metrics(struct controller *controller, struct metrics *metrics)
 {
     job_metrics_init(&controller->job_metrics, metrics);
+    queues_set_metrics(controller->queue_control, metrics);
 }
 
 static void free_control(void *control)
@@ -392,8 +399,7 @@ void controller_free(struct controller *controller)
     controller->stopping = true;
     gc_free(controller->gc);
     queues_free(controller->queue_control);
-    for (size_t i = 0; i < controller->bare_pods.n; i++)
-        podgroups_free(controller->bare_pods.items[i].podgroups);
+    podgroups_free(controller->bare_pods);
     store_unsubscribe(controller->jobs, &controller->on_jobs);
     store_unsubscribe(controller->pods, &controller->on_pods);
     store_unsubscribe(controller->podgroups, &controller->on_podgroups);
@@ -404,8 +410,8 @@ void controller_free(struct controller *controller)
     map_clear_with(&controller->by_uid, free_control);
     map_clear(&controller->by_name);
     informers_clear(&controller->informers);
-    for (size_t i = 0; i < controller->bare_pods.n; i++)
-        free(controller->bare_pods.items[i].selector);
-    vec_clear(&controller->bare_pods);
+    for (size_t i = 0; i < controller->selectors.n; i++)
+        free(controller->selectors.items[i]);
+    vec_clear(&controller->selectors);
     free(controller);
 }

@@ -25,12 +25,6 @@ struct job_metrics {
     struct metric *completed, *failed, *pod_latency;
 };
 
-/* Pods of others for one scheduler. */
-struct bare_pods {
-    char *selector;              /* owned */
-    struct podgroups *podgroups; /* owned */
-};
-
 struct controller {
     struct loop *loop;                /* borrowed, as are the next three */
     struct kube_transport *transport; /* reads */
@@ -45,13 +39,14 @@ struct controller {
     struct map command_deletes; /* UID -> struct command_delete, owned by job/commands.c */
     struct loop_deferred pass;
     struct job_metrics job_metrics;
-    struct gc *gc;                /* owned */
-    struct queues *queue_control; /* owned */
-    VEC(struct bare_pods) bare_pods;
-    struct store *workloads[4]; /* owned by informers; NULL before controller_follow_pods */
-    bool sweep_due;             /* there may be Commands for jobs that do not exist */
-    bool leading;               /* may write for jobs */
-    bool jobs_off, queues_off, garbage_off, owners_off; /* see controller_set_parts */
+    struct gc *gc;                          /* owned */
+    struct queues *queue_control;           /* owned */
+    struct podgroups *bare_pods;            /* owned; NULL before controller_follow_pods */
+    VEC(char *) selectors;                  /* owned; of the pods that it cares for */
+    bool sweep_due;                         /* there may be Commands for jobs that do not exist */
+    bool leading;                           /* may write for jobs */
+    bool jobs_off, queues_off, garbage_off; /* see controller_set_parts */
+    bool owner_annotations_off, workloads_off; /* the same */
     bool stopping;
 };
 

@@ -158,7 +158,8 @@ int controller_options_parts(const struct controller_options *options,
         .podgroups = on[PART_PODGROUPS],
         .queues = on[PART_QUEUES],
         .garbage = on[PART_GARBAGE],
-        .owner_annotations = options->inherit_owner_annotations && gates[WORKLOADS].on,
+        .owner_annotations = options->inherit_owner_annotations,
+        .workloads = gates[WORKLOADS].on,
     };
     return 0;
 }

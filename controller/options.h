@@ -19,6 +19,7 @@ extern const struct flag controller_flags[];
 struct controller_parts {
     bool jobs, podgroups, queues, garbage;
     bool owner_annotations; /* PodGroups of bare pods inherit them */
+    bool workloads;         /* PodGroups of workloads follow these */
 };
 
 /*

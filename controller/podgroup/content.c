@@ -3,6 +3,7 @@
  */
 #include "controller/podgroup/content.h"
 #include "api/names.h"
+#include "base/intern.h"
 #include <stdio.h>
 #include <strings.h>
 
@@ -42,7 +43,7 @@ static void write_overrides(struct json_writer *w, const struct kube_pairs *from
 
 /* What the pod says itself goes before what its owner says. */
 static void write_annotations(struct json_writer *w, const struct barepod *pod,
-                              const struct workload *owner)
+                              const struct workload *owner, struct str settings)
 {
     static const char *const keys[] = {KEY_PREEMPTABLE, KEY_COOLDOWN_TIME, KEY_REVOCABLE_ZONE,
                                        KEY_JDB_MIN_AVAILABLE, KEY_JDB_MAX_UNAVAILABLE};
@@ -56,9 +57,12 @@ static void write_annotations(struct json_writer *w, const struct barepod *pod,
         bool written = false;
         for (size_t k = 0; k < n; k++)
             written |= strcmp(pair->key, keys[k]) == 0 && annotation(pod, keys[k]);
-        if (!written && strcmp(pair->key, KEY_GROUP_MIN_MEMBER) != 0)
+        if (!written && strcmp(pair->key, KEY_GROUP_MIN_MEMBER) != 0 &&
+            strcmp(pair->key, KEY_APPLIED_SETTINGS) != 0)
             json_w_member_str(w, pair->key, str_of(pair->value));
     }
+    if (!str_empty(settings))
+        json_w_member_str(w, KEY_APPLIED_SETTINGS, settings);
     json_w_end_object(w);
 }
 
@@ -148,18 +152,37 @@ static void write_spec(struct json_writer *w, const struct barepod *pod,
     json_w_end_object(w);
 }
 
+/* ---- the object -------------------------------------------------------------------------------
+ */
+
+void podgroup_settings_write(struct buf *out, const struct barepod *pod,
+                             const struct workload *owner)
+{
+    struct json_writer w = json_writer(out);
+
+    json_w_object(&w);
+    json_w_member_object(&w, "metadata");
+    write_annotations(&w, pod, owner, STR_NULL);
+    write_labels(&w, pod);
+    json_w_end_object(&w);
+    write_spec(&w, pod, owner);
+    json_w_end_object(&w);
+}
+
 void podgroup_content_write(struct buf *body, const char *name, const struct barepod *pod,
                             const struct workload *owner)
 {
+    cleanup_buf struct buf settings = BUF_INIT(PODGROUP_SETTINGS_MAX);
     struct json_writer w = json_writer(body);
 
+    podgroup_settings_write(&settings, pod, owner);
     json_w_object(&w);
     json_w_member_str(&w, "apiVersion", STR(SCHEDULING_API_VERSION));
     json_w_member_str(&w, "kind", STR("PodGroup"));
     json_w_member_object(&w, "metadata");
     json_w_member_str(&w, "name", str_of(name));
     json_w_member_str(&w, "namespace", str_of(pod->meta.ns));
-    write_annotations(&w, pod, owner);
+    write_annotations(&w, pod, owner, settings.overflow ? STR_NULL : buf_str(&settings));
     write_labels(&w, pod);
     write_owner(&w, pod);
     json_w_end_object(&w);
@@ -168,4 +191,160 @@ void podgroup_content_write(struct buf *body, const char *name, const struct bar
     json_w_member_str(&w, "phase", STR(PODGROUP_PENDING));
     json_w_end_object(&w);
     json_w_end_object(&w);
+}
+
+/* ---- changes ----------------------------------------------------------------------------------
+ */
+
+/* The settings before, those to be, and what the PodGroup says. */
+struct change {
+    const struct podgroup *was, *next, *live;
+    struct str settings;
+    struct json_writer *w;
+};
+
+/* Both interned, or NULL for none: ours to set, and not yet as it should be. */
+static bool text_differs(const char *was, const char *live, const char *next)
+{
+    return was == live && live != next;
+}
+
+/* What of `was` to `next` is to be set in `live`; what is no longer there is taken away. */
+static void change_pairs(struct json_writer *w, const struct kube_pairs *was,
+                         const struct kube_pairs *live, const struct kube_pairs *next)
+{
+    for (uint32_t i = 0; i < next->n; i++) {
+        const char *key = next->items[i].key, *value = next->items[i].value;
+        if (text_differs(kube_pairs_get(was, key), kube_pairs_get(live, key), value))
+            json_w_member_str(w, key, str_of(value));
+    }
+    for (uint32_t i = 0; i < was->n; i++) {
+        const char *key = was->items[i].key;
+        if (kube_pairs_get(next, key) || kube_pairs_get(live, key) != was->items[i].value)
+            continue;
+        json_w_key(w, str_of(key));
+        json_w_null(w);
+    }
+}
+
+static void change_metadata(const struct change *change)
+{
+    const struct kube_meta *was = &change->was->meta, *live = &change->live->meta,
+                           *next = &change->next->meta;
+    struct json_writer *w = change->w;
+
+    json_w_member_object(w, "metadata");
+    json_w_member_str(w, "uid", str_of(live->uid));
+    json_w_member_object(w, "annotations");
+    change_pairs(w, &was->annotations, &live->annotations, &next->annotations);
+    json_w_member_str(w, KEY_APPLIED_SETTINGS, change->settings);
+    json_w_end_object(w);
+    json_w_member_object(w, "labels");
+    change_pairs(w, &was->labels, &live->labels, &next->labels);
+    json_w_end_object(w);
+    json_w_end_object(w);
+}
+
+static resource_list resources_of(const struct podgroup *podgroup)
+{
+    return (resource_list){.items = podgroup->min_resources, .n = podgroup->min_resources_count};
+}
+
+static void change_resources(const struct change *change)
+{
+    const resource_list was = resources_of(change->was), live = resources_of(change->live),
+                        next = resources_of(change->next);
+    struct json_writer *w = change->w;
+    char text[QUANTITY_TEXT_MAX];
+
+    if (!resource_list_equal(&was, &live) || resource_list_equal(&live, &next))
+        return;
+    json_w_member_object(w, "minResources");
+    for (size_t i = 0; i < next.n; i++) {
+        const size_t n = quantity_print(text, next.items[i].quantity);
+        json_w_member_str(w, next.items[i].name, str_make(text, n));
+    }
+    for (size_t i = 0; i < live.n; i++) {
+        if (resource_list_get(&next, str_of(live.items[i].name)))
+            continue;
+        json_w_key(w, str_of(live.items[i].name));
+        json_w_null(w);
+    }
+    json_w_end_object(w);
+}
+
+static bool same_topology(const struct podgroup *a, const struct podgroup *b)
+{
+    return a->topology_mode == b->topology_mode && a->topology_tier == b->topology_tier;
+}
+
+static void change_topology(const struct change *change)
+{
+    const struct podgroup *next = change->next;
+    struct json_writer *w = change->w;
+
+    if (!same_topology(change->was, change->live) || same_topology(change->live, next))
+        return;
+    json_w_key(w, STR("networkTopology"));
+    if (!*next->topology_mode) {
+        json_w_null(w);
+        return;
+    }
+    json_w_object(w);
+    json_w_member_str(w, "mode", str_of(next->topology_mode));
+    json_w_key(w, STR("highestTierAllowed"));
+    if (next->topology_tier < 0)
+        json_w_null(w);
+    else
+        json_w_i64(w, next->topology_tier);
+    json_w_end_object(w);
+}
+
+static void change_spec(const struct change *change)
+{
+    const struct podgroup *was = change->was, *live = change->live, *next = change->next;
+    struct json_writer *w = change->w;
+
+    json_w_member_object(w, "spec");
+    if (was->min_member == live->min_member && live->min_member != next->min_member)
+        json_w_member_i64(w, "minMember", next->min_member);
+    if (text_differs(was->queue, live->queue, next->queue))
+        json_w_member_str(w, "queue", str_of(next->queue));
+    if (text_differs(was->priority_class_name, live->priority_class_name,
+                     next->priority_class_name)) {
+        json_w_key(w, STR("priorityClassName"));
+        if (*next->priority_class_name)
+            json_w_str(w, str_of(next->priority_class_name));
+        else
+            json_w_null(w);
+    }
+    change_resources(change);
+    change_topology(change);
+    json_w_end_object(w);
+}
+
+static void write_change(const struct change *change)
+{
+    json_w_object(change->w);
+    change_metadata(change);
+    change_spec(change);
+    json_w_end_object(change->w);
+}
+
+bool podgroup_change_write(struct buf *body, const struct podgroup *live, struct str settings)
+{
+    const char *noted = kube_pairs_get(&live->meta.annotations, KEY_APPLIED_SETTINGS);
+    struct json_writer w = json_writer(body);
+    struct error err = ERROR_INIT;
+
+    if (!noted || str_is(settings, noted))
+        return false;
+    struct podgroup *was = podgroup_decode(str_of(noted), &err);
+    struct podgroup *next = podgroup_decode(settings, &err);
+    if (was && next)
+        write_change(&(struct change){was, next, live, settings, &w});
+    const bool written = was && next;
+    podgroup_free(was);
+    podgroup_free(next);
+    return written;
 }

@@ -1,299 +1,121 @@
 /*
- * PodGroups for pods of others: see podgroups.h. An entry exists for each pod that lacks the
- * annotation. One of the pods of a group makes it; the others wait for that, and are then, like
- * it, given the annotation.
+ * PodGroups for pods of others: see podgroups.h. What changes marks the groups that it concerns;
+ * a pass looks at these.
  */
 #include "controller/podgroup/podgroups.h"
 #include "api/names.h"
-#include "base/intern.h"
-#include "base/log.h"
-#include "base/map.h"
-#include "controller/podgroup/content.h"
-#include "loop/backoff.h"
+#include "controller/podgroup/private.h"
 
-/* An owner that is not known by then is taken to be gone. */
-#define OWNER_PATIENCE (5 * NSEC_PER_SEC)
-#define OWNER_PAUSE (NSEC_PER_SEC / 4)
+#define PASS_SLICE (5 * NSEC_PER_MSEC)
 
-struct podgroups {
-    struct loop *loop;
-    struct window *window;
-    struct podgroups_stores stores;
-    struct store_handler on_pods, on_podgroups, on_workloads[4];
-    struct map entries;  /* UID -> struct pod_entry, owned */
-    struct map creating; /* "namespace/name" of a PodGroup -> struct pod_entry that makes it */
-    struct list dirty;
-    struct loop_deferred pass;
-    bool leading;
-};
-
-struct pod_entry {
-    struct podgroups *podgroups;
-    struct list link;    /* among the dirty ones, or the waiters of another */
-    struct list waiters; /* pods of the group that this one makes */
-    struct barepod *pod; /* borrowed from the store; NULL: gone, or it has its group */
-    const char *uid, *ns, *name, *group; /* interned; group: name of its PodGroup */
-    int64_t since_ns;
-    struct window_request *request;
-    struct loop_timer retry;
-    struct backoff backoff;
-    bool creates; /* the request makes the PodGroup */
-};
-
-static void mark(void *arg)
-{
-    struct pod_entry *entry = arg;
-
-    list_remove(&entry->link);
-    list_append(&entry->podgroups->dirty, &entry->link);
-    loop_defer(entry->podgroups->loop, &entry->podgroups->pass);
-}
-
-/* ---- entries ----------------------------------------------------------------------------------
+/* ---- owners -----------------------------------------------------------------------------------
  */
 
-static void write_group_key(struct buf *key, const struct pod_entry *entry)
+static const struct {
+    const char *kind, *api_version;
+} kinds[PODGROUPS_KINDS] = {
+    {"ReplicaSet", "apps/v1"},
+    {"StatefulSet", "apps/v1"},
+    {"DaemonSet", "apps/v1"},
+    {"Job", "batch/v1"},
+};
+
+static struct store *workloads(const struct podgroups *podgroups, size_t kind)
 {
-    buf_printf(key, "%s/%s", entry->ns, entry->group);
+    struct store *const stores[PODGROUPS_KINDS] = {
+        podgroups->stores.replicasets, podgroups->stores.statefulsets, podgroups->stores.daemonsets,
+        podgroups->stores.jobs};
+
+    return stores[kind];
 }
 
-static struct pod_entry *entry_new(struct podgroups *podgroups, const struct barepod *pod)
+struct store *podgroups_owners(const struct podgroups *podgroups, const struct kube_owner *owner)
 {
-    const struct kube_meta *meta = &pod->meta;
-    cleanup_buf struct buf group = BUF_INIT(1024);
-    struct pod_entry *entry = xnew(struct pod_entry);
-
-    buf_printf(&group, "podgroup-%s", meta->controller.uid ? meta->controller.uid : meta->uid);
-    entry->podgroups = podgroups;
-    entry->uid = intern_ref(meta->uid);
-    entry->ns = intern_ref(meta->ns);
-    entry->name = intern_ref(meta->name);
-    entry->group = intern_get(buf_str(&group));
-    entry->since_ns = loop_now(podgroups->loop);
-    list_init(&entry->link);
-    list_init(&entry->waiters);
-    loop_timer_init(&entry->retry, mark, entry);
-    backoff_init(&entry->backoff, NSEC_PER_SEC / 5, 30 * NSEC_PER_SEC);
-    map_set(&podgroups->entries, str_of(meta->uid), entry);
-    return entry;
-}
-
-static void entry_free(struct pod_entry *entry)
-{
-    if (entry->request)
-        (void)window_cancel(entry->podgroups->window, entry->request);
-    loop_timer_cancel(entry->podgroups->loop, &entry->retry);
-    list_remove(&entry->link);
-    list_remove(&entry->waiters);
-    intern_put(entry->uid);
-    intern_put(entry->ns);
-    intern_put(entry->name);
-    intern_put(entry->group);
-    free(entry);
-}
-
-/* ---- what owners say --------------------------------------------------------------------------
- */
-
-static struct store *owner_store(const struct podgroups *podgroups, const struct kube_owner *owner)
-{
-    const struct {
-        const char *kind, *api_version;
-        struct store *store;
-    } kinds[] = {
-        {"ReplicaSet", "apps/v1", podgroups->stores.replicasets},
-        {"StatefulSet", "apps/v1", podgroups->stores.statefulsets},
-        {"DaemonSet", "apps/v1", podgroups->stores.daemonsets},
-        {"Job", "batch/v1", podgroups->stores.jobs},
-    };
-
-    for (size_t i = 0; owner->uid && i < sizeof(kinds) / sizeof(*kinds); i++) {
+    for (size_t i = 0; owner->uid && i < PODGROUPS_KINDS; i++) {
         if (strcmp(owner->kind, kinds[i].kind) == 0 &&
             strcmp(owner->api_version, kinds[i].api_version) == 0)
-            return kinds[i].store;
+            return workloads(podgroups, i);
     }
     return NULL;
 }
 
-static const struct workload *owner_of(const struct pod_entry *entry)
-{
-    const struct kube_owner *owner = &entry->pod->meta.controller;
-    struct store *store = owner_store(entry->podgroups, owner);
-
-    return store ? store_get_uid(store, str_of(owner->uid)) : NULL;
-}
-
-/* The watches of pods and owners are not in step. */
-static bool owner_may_come(const struct pod_entry *entry)
-{
-    return owner_store(entry->podgroups, &entry->pod->meta.controller) && !owner_of(entry) &&
-           loop_now(entry->podgroups->loop) - entry->since_ns < OWNER_PATIENCE;
-}
-
-/* ---- requests ---------------------------------------------------------------------------------
+/* ---- passes -----------------------------------------------------------------------------------
  */
 
-static bool render_group(struct buf *path, struct buf *body, void *arg)
+static bool is_synced(const struct podgroups *podgroups)
 {
-    const struct pod_entry *entry = arg;
-
-    if (!entry->pod)
-        return false;
-    buf_add_cstr(path, "/apis/" SCHEDULING_API_VERSION "/namespaces/");
-    kube_escape(path, str_of(entry->ns));
-    buf_add_cstr(path, "/podgroups");
-    podgroup_content_write(body, entry->group, entry->pod, owner_of(entry));
-    return true;
-}
-
-static bool render_pod(struct buf *path, struct buf *body, void *arg)
-{
-    const struct pod_entry *entry = arg;
-
-    if (!entry->pod)
-        return false;
-    buf_add_cstr(path, "/api/v1/namespaces/");
-    kube_escape(path, str_of(entry->ns));
-    buf_add_cstr(path, "/pods/");
-    kube_escape(path, str_of(entry->name));
-    return buf_printf(
-        body, "{\"metadata\":{\"uid\":\"%s\",\"annotations\":{\"" KEY_GROUP_NAME "\":\"%s\"}}}",
-        entry->uid, entry->group);
-}
-
-static void release_waiters(struct pod_entry *entry)
-{
-    cleanup_buf struct buf key = BUF_INIT(1024);
-
-    write_group_key(&key, entry);
-    (void)map_del(&entry->podgroups->creating, buf_str(&key));
-    entry->creates = false;
-    while (!list_empty(&entry->waiters))
-        mark(container_of(entry->waiters.next, struct pod_entry, link));
-}
-
-static void answered(const struct kube_result *result, void *arg)
-{
-    struct pod_entry *entry = arg;
-    struct podgroups *podgroups = entry->podgroups;
-    const enum error_class cls = result->error.cls;
-
-    if (cls == ERROR_NONE)
-        (void)store_apply(entry->creates ? podgroups->stores.podgroups : podgroups->stores.pods,
-                          result->body);
-    else if (!entry->creates && cls == ERROR_NOT_FOUND)
-        store_forget(podgroups->stores.pods, str_of(entry->ns), str_of(entry->name),
-                     str_of(entry->uid));
-    entry->request = NULL;
-    if (entry->creates)
-        release_waiters(entry);
-    if (cls == ERROR_NONE || !entry->pod) {
-        mark(entry);
-        return;
-    }
-    if (cls != ERROR_CANCELLED)
-        log_warn("pod %s/%s: PodGroup %s: %s", entry->ns, entry->name, entry->group,
-                 result->error.text);
-    loop_timer_set(podgroups->loop, &entry->retry,
-                   backoff_next(&entry->backoff, loop_rng(podgroups->loop)));
-}
-
-static void create_group(struct pod_entry *entry, struct str key)
-{
-    entry->creates = true;
-    map_set(&entry->podgroups->creating, key, entry);
-    entry->request =
-        window_submit(entry->podgroups->window, &(struct window_spec){.cls = WINDOW_BIND,
-                                                                      .method = KUBE_POST,
-                                                                      .render = render_group,
-                                                                      .done = answered,
-                                                                      .arg = entry});
-}
-
-static void annotate(struct pod_entry *entry)
-{
-    entry->request = window_submit(entry->podgroups->window,
-                                   &(struct window_spec){.cls = WINDOW_BIND,
-                                                         .method = KUBE_PATCH,
-                                                         .content = KUBE_STRATEGIC_PATCH,
-                                                         .render = render_pod,
-                                                         .done = answered,
-                                                         .arg = entry});
-}
-
-static void look_at(struct pod_entry *entry)
-{
-    struct podgroups *podgroups = entry->podgroups;
-    cleanup_buf struct buf key = BUF_INIT(1024);
-
-    if (entry->request)
-        return;
-    if (!entry->pod) {
-        (void)map_del(&podgroups->entries, str_of(entry->uid));
-        entry_free(entry);
-        return;
-    }
-    if (loop_timer_active(&entry->retry))
-        return;
-    write_group_key(&key, entry);
-    struct pod_entry *creator = map_get(&podgroups->creating, buf_str(&key));
-    if (store_get(podgroups->stores.podgroups, str_of(entry->ns), str_of(entry->group)))
-        annotate(entry);
-    else if (creator)
-        list_append(&creator->waiters, &entry->link);
-    else if (owner_may_come(entry))
-        loop_timer_set(podgroups->loop, &entry->retry, OWNER_PAUSE);
-    else
-        create_group(entry, buf_str(&key));
-}
-
-static bool is_synced(const struct podgroups_stores *stores)
-{
-    const struct store *const owners[] = {stores->replicasets, stores->statefulsets,
-                                          stores->daemonsets, stores->jobs};
-
-    for (size_t i = 0; i < sizeof(owners) / sizeof(*owners); i++) {
-        if (owners[i] && !store_synced(owners[i]))
+    for (size_t i = 0; i < PODGROUPS_KINDS; i++) {
+        if (workloads(podgroups, i) && !store_synced(workloads(podgroups, i)))
             return false;
     }
-    return store_synced(stores->pods) && store_synced(stores->podgroups);
+    for (size_t i = 0; i < podgroups->sources.n; i++) {
+        if (!store_synced(podgroups->sources.items[i]->pods))
+            return false;
+    }
+    return store_synced(podgroups->stores.podgroups);
 }
 
 static void run_pass(void *arg)
 {
     struct podgroups *podgroups = arg;
+    const int64_t end = loop_now_fresh(podgroups->loop) + PASS_SLICE;
 
-    if (!podgroups->leading || !is_synced(&podgroups->stores))
+    if (!podgroups->leading || !is_synced(podgroups))
         return;
     while (!list_empty(&podgroups->dirty)) {
-        struct pod_entry *entry = container_of(podgroups->dirty.next, struct pod_entry, link);
-        list_remove(&entry->link);
-        look_at(entry);
+        struct group *group = container_of(podgroups->dirty.next, struct group, dirty_link);
+        list_remove(&group->dirty_link);
+        group_look_at(group);
+        if (loop_now_fresh(podgroups->loop) >= end)
+            break;
     }
+    if (!list_empty(&podgroups->dirty))
+        loop_defer(podgroups->loop, &podgroups->pass);
 }
 
 /* ---- changes ----------------------------------------------------------------------------------
  */
 
-static bool lacks_group(const struct barepod *pod)
-{
-    const char *group = pod ? kube_pairs_get(&pod->meta.annotations, KEY_GROUP_NAME) : "-";
-
-    return pod && !pod->meta.deleted_ns && !pod->ended && (!group || !*group);
-}
-
 static void pod_changed(void *arg, void *old_object, void *new_object)
 {
-    struct podgroups *podgroups = arg;
-    struct barepod *old = old_object, *now = new_object;
-    struct pod_entry *entry = map_get(&podgroups->entries, str_of((now ? now : old)->meta.uid));
+    member_changed(arg, old_object, new_object);
+}
 
-    if (!entry && !lacks_group(now))
+/* The PodGroup "podgroup-<UID>" is to be looked at, if there is one. */
+static void mark_group_of(struct podgroups *podgroups, const char *ns, const char *uid)
+{
+    cleanup_buf struct buf name = BUF_INIT(1024);
+
+    buf_printf(&name, "podgroup-%s", uid);
+    if (store_get(podgroups->stores.podgroups, str_of(ns), buf_str(&name)))
+        group_mark(group_get(podgroups, ns, buf_str(&name)));
+}
+
+static void workload_changed(void *arg, void *old_object, void *new_object)
+{
+    const struct workload *now = new_object;
+
+    (void)old_object;
+    if (now)
+        mark_group_of(arg, now->meta.ns, now->meta.uid);
+}
+
+/* Those of workloads, when they come, and all of ours when they go. */
+static void group_changed(void *arg, void *old_object, void *new_object)
+{
+    struct podgroups *podgroups = arg;
+    const struct podgroup *old = old_object, *now = new_object;
+    const struct kube_meta *meta = now ? &now->meta : &old->meta;
+    cleanup_buf struct buf key = BUF_INIT(1024);
+
+    if (old && now)
         return;
-    if (!entry)
-        entry = entry_new(podgroups, now);
-    entry->pod = lacks_group(now) ? now : NULL;
-    mark(entry);
+    buf_printf(&key, "%s/%s", meta->ns, meta->name);
+    struct group *group = map_get(&podgroups->groups, buf_str(&key));
+    if (group)
+        group_mark(group);
+    else if (now && podgroups_owners(podgroups, &meta->controller))
+        mark_group_of(podgroups, meta->ns, meta->controller.uid);
 }
 
 static void list_complete(void *arg)
@@ -303,67 +125,79 @@ static void list_complete(void *arg)
     loop_defer(podgroups->loop, &podgroups->pass);
 }
 
-static void nothing_changed(void *arg, void *old_object, void *new_object)
+static void source_complete(void *arg)
 {
-    (void)arg;
-    (void)old_object;
-    (void)new_object;
+    const struct pods_source *source = arg;
+
+    list_complete(source->podgroups);
 }
 
 /* ---- life -------------------------------------------------------------------------------------
  */
 
-/* Lists whose end a pass waits for. */
-static struct store *waited_for(const struct podgroups *podgroups, size_t i)
-{
-    struct store *const stores[] = {podgroups->stores.replicasets, podgroups->stores.statefulsets,
-                                    podgroups->stores.daemonsets, podgroups->stores.jobs};
-
-    return stores[i];
-}
-
 struct podgroups *podgroups_new(struct loop *loop, struct window *window,
-                                const struct podgroups_stores *stores)
+                                const struct podgroups_stores *stores,
+                                const struct podgroups_rules *rules)
 {
     struct podgroups *podgroups = xnew(struct podgroups);
 
     podgroups->loop = loop;
     podgroups->window = window;
     podgroups->stores = *stores;
+    podgroups->rules = *rules;
     list_init(&podgroups->dirty);
     loop_deferred_init(&podgroups->pass, run_pass, podgroups);
-    podgroups->on_pods =
-        (struct store_handler){.changed = pod_changed, .synced = list_complete, .arg = podgroups};
-    podgroups->on_podgroups = (struct store_handler){
-        .changed = nothing_changed, .synced = list_complete, .arg = podgroups};
-    store_subscribe(stores->pods, &podgroups->on_pods);
+    podgroups->on_podgroups =
+        (struct store_handler){.changed = group_changed, .synced = list_complete, .arg = podgroups};
     store_subscribe(stores->podgroups, &podgroups->on_podgroups);
-    for (size_t i = 0; i < 4; i++) {
-        podgroups->on_workloads[i] = podgroups->on_podgroups;
-        if (waited_for(podgroups, i))
-            store_subscribe(waited_for(podgroups, i), &podgroups->on_workloads[i]);
+    for (size_t i = 0; i < PODGROUPS_KINDS; i++) {
+        podgroups->on_workloads[i] = (struct store_handler){
+            .changed = workload_changed, .synced = list_complete, .arg = podgroups};
+        if (workloads(podgroups, i))
+            store_subscribe(workloads(podgroups, i), &podgroups->on_workloads[i]);
     }
     return podgroups;
 }
 
-static void free_entry(void *value)
+void podgroups_add_pods(struct podgroups *podgroups, struct store *pods)
 {
-    entry_free(value);
+    struct pods_source *source = xnew(struct pods_source);
+
+    source->podgroups = podgroups;
+    source->pods = pods;
+    source->handler =
+        (struct store_handler){.changed = pod_changed, .synced = source_complete, .arg = source};
+    vec_push(&podgroups->sources, source);
+    store_subscribe(pods, &source->handler);
+}
+
+static void free_member(void *value)
+{
+    member_free(value);
+}
+
+static void free_group(void *value)
+{
+    group_free(value);
 }
 
 void podgroups_free(struct podgroups *podgroups)
 {
     if (!podgroups)
         return;
-    store_unsubscribe(podgroups->stores.pods, &podgroups->on_pods);
     store_unsubscribe(podgroups->stores.podgroups, &podgroups->on_podgroups);
-    for (size_t i = 0; i < 4; i++) {
-        if (waited_for(podgroups, i))
-            store_unsubscribe(waited_for(podgroups, i), &podgroups->on_workloads[i]);
+    for (size_t i = 0; i < PODGROUPS_KINDS; i++) {
+        if (workloads(podgroups, i))
+            store_unsubscribe(workloads(podgroups, i), &podgroups->on_workloads[i]);
     }
+    for (size_t i = 0; i < podgroups->sources.n; i++) {
+        store_unsubscribe(podgroups->sources.items[i]->pods, &podgroups->sources.items[i]->handler);
+        free(podgroups->sources.items[i]);
+    }
+    vec_clear(&podgroups->sources);
     loop_deferred_cancel(&podgroups->pass);
-    map_clear_with(&podgroups->entries, free_entry);
-    map_clear(&podgroups->creating);
+    map_clear_with(&podgroups->members, free_member);
+    map_clear_with(&podgroups->groups, free_group);
     free(podgroups);
 }
 

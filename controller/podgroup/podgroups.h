@@ -4,9 +4,10 @@
  *
  * A pod without the annotation scheduling.k8s.io/group-name belongs to the PodGroup
  * "podgroup-<UID of its controlling owner, else its own>" of its own namespace. The group is made
- * once, when the first such pod comes, and never changed here, so that what users and webhooks set
- * stays; then each pod gets the annotation. What owners say comes from stores, never from a call.
- * Loop thread only.
+ * when the first such pod comes; then each pod gets the annotation. The PodGroup of a workload
+ * (the four kinds above) follows its annotations and its newest pod in what nobody else has set
+ * (see content.h), and is deleted when the workload is scaled to 0 and its pods have gone. What
+ * owners say, and which pods there are, comes from stores, never from a call. Loop thread only.
  */
 #ifndef PUMICE_CONTROLLER_PODGROUP_PODGROUPS_H
 #define PUMICE_CONTROLLER_PODGROUP_PODGROUPS_H
@@ -16,16 +17,24 @@
 
 struct podgroups;
 
-/* Of struct barepod, struct podgroup, and struct workload; without the stores of owners nothing is
- * inherited from them. */
+/* Of struct podgroup and struct workload; NULL stores of owners are done without. */
 struct podgroups_stores {
-    struct store *pods, *podgroups;
+    struct store *podgroups;
     struct store *replicasets, *statefulsets, *daemonsets, *jobs;
+};
+
+struct podgroups_rules {
+    bool inherit; /* annotations of owners are taken over */
+    bool follow;  /* PodGroups of workloads follow them */
 };
 
 /* All are borrowed and must outlive it. */
 struct podgroups *podgroups_new(struct loop *loop, struct window *window,
-                                const struct podgroups_stores *stores);
+                                const struct podgroups_stores *stores,
+                                const struct podgroups_rules *rules);
+/* Cares for the pods (struct barepod) in this store, too; it is borrowed. For the start: before
+ * the loop runs. */
+void podgroups_add_pods(struct podgroups *podgroups, struct store *pods);
 /* Withdraws its requests. NULL is fine. */
 void podgroups_free(struct podgroups *podgroups);
 /* Nothing is written without leading; what is owed is written when it comes. */

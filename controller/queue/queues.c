@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "controller/queue/metrics.h"
 #include "controller/queue/state.h"
 #include "loop/backoff.h"
 #include "json/writer.h"
@@ -29,6 +30,7 @@ struct queues {
     struct list dirty;
     struct list over; /* entries with nothing left to them; empty but within a pass */
     struct loop_deferred pass;
+    struct queue_metrics metrics;
     bool leading;
 };
 
@@ -37,11 +39,12 @@ enum queue_step { STEP_NONE, STEP_PARENT, STEP_MARK, STEP_STATE, STEP_UNMARK, ST
 struct queue_entry {
     struct queues *queues;
     struct list dirty_link;
-    const char *name;             /* interned */
-    struct queue *queue;          /* borrowed from the store, NULL while there is none */
-    uint32_t groups;              /* PodGroups that name it */
-    struct command_list commands; /* borrowed from the store, oldest first */
-    const char *obeyed;           /* interned UID of the last Command that was, or NULL */
+    const char *name;    /* interned */
+    struct queue *queue; /* borrowed from the store, NULL while there is none */
+    uint32_t groups;     /* PodGroups that name it */
+    uint32_t by_phase[QUEUE_PHASE_COUNT + 1]; /* the same, by phase */
+    struct command_list commands;             /* borrowed from the store, oldest first */
+    const char *obeyed; /* interned UID of the last Command that was, or NULL */
     struct window_request *request;
     enum queue_step step;             /* of the request */
     const char *state;                /* static; that it writes */
@@ -404,6 +407,29 @@ static void run_pass(void *arg)
 /* ---- changes ----------------------------------------------------------------------------------
  */
 
+/* Only who leads tells, so that what several processes tell can be added up. */
+static void tell_count(const struct queue_entry *entry, enum queue_phase phase)
+{
+    if (entry->queue && entry->queues->leading)
+        queue_metrics_set(&entry->queues->metrics, entry->name, phase, entry->by_phase[phase]);
+}
+
+static void tell_counts(const struct queue_entry *entry)
+{
+    if (!entry->queue || !entry->queues->leading)
+        queue_metrics_gone(&entry->queues->metrics, entry->name);
+    for (size_t i = 0; i < QUEUE_PHASE_COUNT; i++)
+        tell_count(entry, (enum queue_phase)i);
+}
+
+static void tell_all(const struct queues *queues)
+{
+    void *entry;
+
+    for (size_t i = 0; map_next(&queues->entries, &i, NULL, &entry);)
+        tell_counts(entry);
+}
+
 /* What is below it follows its state. */
 static void mark_children(struct queues *queues, const char *name)
 {
@@ -423,20 +449,22 @@ static void queue_changed(void *arg, void *old_object, void *new_object)
     struct queue_entry *entry = entry_get(queues, (now ? now : old)->meta.name);
 
     entry->queue = now;
+    tell_counts(entry);
     mark(entry);
     if (!old || !now || old->state != now->state)
         mark_children(queues, entry->name);
 }
 
-/* One PodGroup more or less; only the first and the last can change anything. */
+/* One PodGroup more or less; only the first and the last can change the state. */
 static void count_group(struct queues *queues, const struct podgroup *podgroup, bool more)
 {
     struct queue_entry *entry = entry_get(queues, podgroup->queue);
+    const enum queue_phase phase = queue_phase_of(podgroup->phase);
+    const uint32_t change = more ? 1 : UINT32_MAX; /* one less */
 
-    if (more)
-        entry->groups++;
-    else
-        entry->groups--;
+    entry->groups += change;
+    entry->by_phase[phase] += change;
+    tell_count(entry, phase);
     if (entry->groups <= 1)
         mark(entry);
 }
@@ -445,7 +473,7 @@ static void group_changed(void *arg, void *old_object, void *new_object)
 {
     struct podgroup *old = old_object, *now = new_object;
 
-    if (old && now && old->queue == now->queue)
+    if (old && now && old->queue == now->queue && old->phase == now->phase)
         return;
     if (now)
         count_group(arg, now, true);
@@ -515,6 +543,12 @@ struct queues *queues_new(struct loop *loop, struct window *window, struct event
     return queues;
 }
 
+void queues_set_metrics(struct queues *queues, struct metrics *metrics)
+{
+    queue_metrics_init(&queues->metrics, metrics);
+    tell_all(queues);
+}
+
 static void free_entry(void *value)
 {
     entry_free(value);
@@ -535,5 +569,6 @@ void queues_free(struct queues *queues)
 void queues_set_leading(struct queues *queues, bool leading)
 {
     queues->leading = leading;
+    tell_all(queues);
     loop_defer(queues->loop, &queues->pass);
 }

@@ -18,6 +18,7 @@
 #include "kube/window.h"
 
 struct queues;
+struct metrics;
 
 /* The stores queues works on: of struct queue, struct podgroup and struct command. */
 struct queues_stores {
@@ -27,6 +28,9 @@ struct queues_stores {
 /* All are borrowed and must outlive it. */
 struct queues *queues_new(struct loop *loop, struct window *window, struct event_recorder *events,
                           const struct queues_stores *stores);
+/* Tells in this registry, from now on, how many PodGroups of each phase each queue has, while it
+ * leads; the registry is borrowed, and must outlive it. */
+void queues_set_metrics(struct queues *queues, struct metrics *metrics);
 /* Withdraws its requests. NULL is fine. */
 void queues_free(struct queues *queues);
 /* Nothing is written without leading; what is owed is written when it comes. */

@@ -72,7 +72,7 @@ static void gates_and_what_they_do(void **state)
     static const struct {
         const char *text;
         int rc;
-        bool jobs, owner_annotations;
+        bool jobs, workloads;
     } rows[] = {
         {NULL, 0, true, true},
         {"VolcanoJobSupport=false", 0, false, true},
@@ -97,7 +97,8 @@ static void gates_and_what_they_do(void **state)
         if (rows[i].rc < 0)
             continue;
         assert_int_equal(parts.jobs, rows[i].jobs);
-        assert_int_equal(parts.owner_annotations, rows[i].owner_annotations);
+        assert_int_equal(parts.workloads, rows[i].workloads);
+        assert_true(parts.owner_annotations);
     }
 }
 

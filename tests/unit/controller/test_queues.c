@@ -9,6 +9,7 @@
 #include "api/queue.h"
 #include "controller/queue/queues.h"
 #include "controller/queue/state.h"
+#include "ops/metrics.h"
 
 #define QUEUE(name) "/apis/scheduling.volcano.sh/v1beta1/queues/" name
 #define GROUP "/apis/scheduling.volcano.sh/v1beta1/namespaces/n/podgroups/g"
@@ -359,6 +360,92 @@ static void nothing_is_written_without_leading(void **state)
     expect(scene, QUEUE("q"), "Open");
 }
 
+/* ---- metrics ----------------------------------------------------------------------------------
+ */
+
+static void expect_series(struct metrics *metrics, const char *phase, const char *name, int count)
+{
+    cleanup_buf struct buf text = BUF_INIT(1 << 20);
+    cleanup_free char *line =
+        xasprintf("\nvolcano_queue_pod_group_%s_count{queue_name=\"%s\"} %d\n", phase, name, count);
+
+    metrics_print(metrics, &text);
+    if (str_find(buf_str(&text), str_of(line)) < 0)
+        fail_msg("%s is not in %s", line, text.p);
+}
+
+static void expect_no_series(struct metrics *metrics, const char *name)
+{
+    cleanup_buf struct buf text = BUF_INIT(1 << 20);
+    cleanup_free char *label = xasprintf("{queue_name=\"%s\"}", name);
+
+    metrics_print(metrics, &text);
+    assert_true(str_find(buf_str(&text), str_of(label)) < 0);
+}
+
+static void podgroups_are_counted_by_phase(void **state)
+{
+    static const char *const phases[] = {"Inqueue", "Running", "Unknown", "Completed", "Pending"};
+    static const char *const names[] = {"inqueue", "running", "unknown", "completed", "pending"};
+    struct scene *scene = *state;
+    struct metrics *metrics = metrics_new();
+
+    queue(scene, QUEUE("q"), "root", "\"state\":\"Open\"");
+    queues_set_metrics(scene->queues, metrics);
+    for (size_t i = 0; i < 5; i++)
+        expect_series(metrics, names[i], "q", 0);
+    group(scene, "q");
+    expect_series(metrics, "pending", "q", 1);
+    for (size_t i = 0; i < 5; i++) {
+        cleanup_free char *patch = xasprintf("{\"status\":{\"phase\":\"%s\"}}", phases[i]);
+        cluster_merge(&scene->cluster, GROUP, patch);
+        for (size_t other = 0; other < 5; other++)
+            expect_series(metrics, names[other], "q", other == i);
+    }
+    cluster_merge(&scene->cluster, GROUP, "{\"status\":{\"phase\":\"Strange\"}}");
+    expect_series(metrics, "pending", "q", 0);
+    cluster_merge(&scene->cluster, GROUP, "{\"status\":{\"phase\":\"Running\"}}");
+    cluster_remove(&scene->cluster, GROUP);
+    expect_series(metrics, "running", "q", 0);
+    queues_free(take_ptr(scene->queues));
+    metrics_free(metrics);
+}
+
+static void a_moved_group_is_counted_where_it_is(void **state)
+{
+    struct scene *scene = *state;
+    struct metrics *metrics = metrics_new();
+
+    queues_set_metrics(scene->queues, metrics);
+    queue(scene, QUEUE("q"), "root", "\"state\":\"Open\"");
+    group(scene, "q");
+    group(scene, "late");
+    expect_series(metrics, "pending", "q", 0);
+    expect_no_series(metrics, "late"); /* there is no such queue yet */
+    queue(scene, QUEUE("late"), "root", "\"state\":\"Open\"");
+    expect_series(metrics, "pending", "late", 1);
+    cluster_remove(&scene->cluster, QUEUE("late"));
+    expect_no_series(metrics, "late");
+    queues_free(take_ptr(scene->queues));
+    metrics_free(metrics);
+}
+
+static void only_who_leads_tells_of_queues(void **state)
+{
+    struct scene *scene = *state;
+    struct metrics *metrics = metrics_new();
+
+    queues_set_metrics(scene->queues, metrics);
+    queue(scene, QUEUE("q"), "root", "\"state\":\"Open\"");
+    queues_set_leading(scene->queues, false);
+    group(scene, "q");
+    expect_no_series(metrics, "q");
+    queues_set_leading(scene->queues, true);
+    expect_series(metrics, "pending", "q", 1);
+    queues_free(take_ptr(scene->queues));
+    metrics_free(metrics);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -377,6 +464,9 @@ int main(void)
         TEST(a_restart_goes_on_where_it_was),
         TEST(refused_writes_are_tried_again_slowly),
         TEST(nothing_is_written_without_leading),
+        TEST(podgroups_are_counted_by_phase),
+        TEST(a_moved_group_is_counted_where_it_is),
+        TEST(only_who_leads_tells_of_queues),
     };
 
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
