@@ -266,6 +266,25 @@ static void a_small_restart_does_not_hold_up_the_job(void **state)
     assert_true(has(buf_str(&server->phases), "Restarting 1\n"));
 }
 
+/* Its pods are gone, its new group is not let in: it waits as any other job does. */
+static void a_restarted_job_without_room_is_pending(void **state)
+{
+    struct server *server = *state;
+
+    play_start(server, SPEC(2, 2));
+    server->group_phase = "Pending";
+    play_command(server, "again", "RestartJob");
+    run(server, 10000);
+    assert_string_equal(play_phase(server), "Pending");
+    assert_int_equal(play_pod_count(server), 0);
+    assert_int_equal(server->group_posts, 2);
+    assert_int_equal(play_number(server, "pending") + play_number(server, "running"), 0);
+    play_admit(server);
+    run(server, 3000);
+    assert_string_equal(play_phase(server), "Running");
+    assert_int_equal(play_number(server, "retryCount"), 1);
+}
+
 /* ---- what acts on nothing ---------------------------------------------------------------------
  */
 
@@ -345,6 +364,7 @@ int main(void)
         TEST(a_restart_takes_in_what_fails_meanwhile),
         TEST(restarting_ends_when_enough_pods_are_gone),
         TEST(a_small_restart_does_not_hold_up_the_job),
+        TEST(a_restarted_job_without_room_is_pending),
         TEST(restarting_a_partition_needs_one),
         TEST(containers_may_restart_without_end),
         TEST(a_failure_is_forgiven_when_the_pod_runs_again_in_time),
