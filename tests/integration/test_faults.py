@@ -4,47 +4,15 @@ In each case the job ends up with exactly its pods: as many pods as it wants hav
 UID, and none was created or bound twice.
 """
 
-import threading
 import time
 
 import pytest
 
 from harness.objects import job, task
 from harness.wait import wait_until
+from harness.witness import Witness
 
 PODS = 120
-
-
-class Witness:
-    """Every pod of a namespace that ever existed, by UID, from a watch that survives breaks."""
-
-    def __init__(self, api, ns):
-        self.api, self.ns = api, ns
-        self.seen = {}  # UID -> name
-        self.nodes = {}  # UID -> the nodes it was seen bound to
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def _look(self):
-        for pod in self.api.pods(self.ns):
-            uid = pod["metadata"]["uid"]
-            self.seen[uid] = pod["metadata"]["name"]
-            if pod["spec"].get("nodeName"):
-                self.nodes.setdefault(uid, set()).add(pod["spec"]["nodeName"])
-
-    def _run(self):
-        while not self._stop.wait(0.05):
-            try:
-                self._look()
-            except Exception:  # the API server may be away: look again
-                pass
-
-    def end(self):
-        """Stops looking."""
-        self._stop.set()
-        self._thread.join(10)
-        self._look()
 
 
 @pytest.fixture
