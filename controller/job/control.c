@@ -16,6 +16,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#define RETRY_MOST (60 * NSEC_PER_SEC)
+
 /* ---- single writes ----------------------------------------------------------------------------
  */
 
@@ -23,7 +25,7 @@ void single_write_init(struct single_write *write, loop_fn *fn, struct job_contr
 {
     *write = (struct single_write){0};
     loop_timer_init(&write->timer, fn, control);
-    backoff_init(&write->backoff, NSEC_PER_SEC / 5, 60 * NSEC_PER_SEC);
+    backoff_init(&write->backoff, NSEC_PER_SEC / 5, RETRY_MOST);
 }
 
 bool single_write_busy(const struct single_write *write)
@@ -51,6 +53,23 @@ void single_write_retry(struct job_control *control, struct single_write *write)
     loop_timer_set(loop, &write->timer, backoff_next(&write->backoff, loop_rng(loop)));
 }
 
+int64_t job_retry_delay(struct job_control *control, struct backoff *backoff,
+                        const struct kube_result *result)
+{
+    const int64_t delay_ns = backoff_next(backoff, loop_rng(control->controller->loop));
+    const int64_t asked_ns =
+        result->retry_after_ns < RETRY_MOST ? result->retry_after_ns : RETRY_MOST;
+
+    return delay_ns > asked_ns ? delay_ns : asked_ns;
+}
+
+void single_write_refused(struct job_control *control, struct single_write *write,
+                          const struct kube_result *result)
+{
+    loop_timer_set(control->controller->loop, &write->timer,
+                   job_retry_delay(control, &write->backoff, result));
+}
+
 /* ---- life -------------------------------------------------------------------------------------
  */
 
@@ -74,7 +93,7 @@ struct job_control *job_control_get(struct controller *controller, const char *u
     list_init(&control->dirty_link);
     list_init(&control->creates);
     window_flow_init(controller->window, &control->flow);
-    backoff_init(&control->create_backoff, NSEC_PER_SEC, 60 * NSEC_PER_SEC);
+    backoff_init(&control->create_backoff, NSEC_PER_SEC, RETRY_MOST);
     backoff_init(&control->status_conflicts, 20 * NSEC_PER_MSEC, 60 * NSEC_PER_MSEC);
     loop_timer_init(&control->hold, wake, control);
     single_write_init(&control->group_write, wake, control);

@@ -21,6 +21,9 @@
 /* Creates of one job waiting in the window at most, so that memory stays flat at any size. */
 #define JOB_CREATE_CHUNK 1024
 
+/* For so many seconds a server that answers 429 is waited for before the job says so. */
+#define JOB_PATIENCE_S 5
+
 struct pod_create;
 struct job_objects;
 
@@ -192,5 +195,18 @@ void single_write_cancel(struct job_control *control, struct single_write *write
 bool single_write_busy(const struct single_write *write);
 /* Waits by back-off, then calls the timer's function. */
 void single_write_retry(struct job_control *control, struct single_write *write);
+/* The same after an answer, whose Retry-After is kept. */
+void single_write_refused(struct job_control *control, struct single_write *write,
+                          const struct kube_result *result);
+
+/* The patience of a request that was refused so often before: what is told needs only back-off. */
+static inline uint8_t job_patience(uint32_t failures)
+{
+    return failures > 0 ? 1 : JOB_PATIENCE_S;
+}
+
+/* A back-off's next delay, or the answer's Retry-After if longer; about a minute at most. */
+int64_t job_retry_delay(struct job_control *control, struct backoff *backoff,
+                        const struct kube_result *result);
 
 #endif

@@ -364,7 +364,7 @@ static void written(const struct kube_result *result, void *arg)
         return;
     } else {
         refused(control, "PodGroup cannot be written: %s", result->error.text);
-        single_write_retry(control, write);
+        single_write_refused(control, write, result);
     }
     after_write(control);
 }
@@ -392,7 +392,8 @@ void group_sync(struct job_control *control)
                               .content = control->podgroup ? KUBE_MERGE_PATCH : KUBE_JSON,
                               .render = render,
                               .done = written,
-                              .arg = control});
+                              .arg = control,
+                              .patience_s = job_patience(write->backoff.failures)});
 }
 
 /* ---- deletion ---------------------------------------------------------------------------------

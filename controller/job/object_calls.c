@@ -416,7 +416,8 @@ static void submit(struct job_object *object, enum kube_method method)
                               .content = method == KUBE_PATCH ? KUBE_MERGE_PATCH : KUBE_JSON,
                               .render = render,
                               .done = written,
-                              .arg = object});
+                              .arg = object,
+                              .patience_s = job_patience(object->write.backoff.failures)});
 }
 
 void object_update(struct job_object *object)

@@ -20,10 +20,12 @@ struct pod_create {
     const char *task; /* interned */
     uint32_t index;
     int32_t version;                /* job version the pod was rendered with */
+    bool probe;                     /* submitted to see whether creates are still refused */
     struct window_request *request; /* NULL once answered */
     struct kube_call *lookup;       /* GET that settles a doubt */
     struct loop_timer retry;        /* before the next GET */
     struct backoff backoff;
+    struct kube_result *why; /* owned; a 5xx, without its body; NULL: none */
 };
 
 struct pod_delete {
@@ -65,6 +67,7 @@ static void create_free(struct pod_create *create)
     control->create_count--;
     job_control_set_create(control, create->task, create->index, NULL);
     intern_put(create->task);
+    free(create->why);
     free(create);
 }
 
@@ -101,6 +104,13 @@ static void clear_trouble(struct job_control *control)
     trouble_clear(control, JOB_TROUBLE_POD);
 }
 
+/* A create went through; one that was sent before another was refused says nothing of that. */
+static void took(struct pod_create *create)
+{
+    if (create->probe || !create->control->probing)
+        clear_trouble(create->control);
+}
+
 /* Withdraws what waits in the window; what is in flight or in doubt is left to be settled. */
 static void withdraw_waiting(struct job_control *control)
 {
@@ -117,31 +127,45 @@ static void withdraw_waiting(struct job_control *control)
     }
 }
 
-/* Creates are refused: wait by back-off, then try one. Says so once for each new reason. */
-static void hold(struct job_control *control, const char *pod, const struct error *why)
+/* The refusal without 'pods "NAME" is forbidden: ', so that it is the same for each pod. */
+static const char *without_pod(const char *text, const char *pod)
 {
-    struct loop *loop = control->controller->loop;
+    const struct str all = str_of(text);
+    cleanup_buf struct buf quoted = BUF_INIT(1024);
 
-    if (!loop_timer_active(&control->hold))
-        loop_timer_set(loop, &control->hold,
-                       backoff_next(&control->create_backoff, loop_rng(loop)));
-    control->probing = true;
-    withdraw_waiting(control);
-    if (!trouble_set(control, JOB_TROUBLE_POD, "FailedCreate", why->text))
-        return;
-    log_warn("job %s/%s: pod %s cannot be created: %s", control->ns, control->name, pod, why->text);
-    job_event(control, EVENT_WARNING, "FailedCreate", "Error creating pod %s: %s", pod, why->text);
+    buf_printf(&quoted, "\"%s\" is ", pod);
+    const ptrdiff_t at = str_find(all, buf_str(&quoted));
+    if (at < 0)
+        return text;
+    const ptrdiff_t end = str_find(str_from(all, (size_t)at), STR(": "));
+    return end < 0 ? text : text + at + end + 2;
 }
 
-static void refused(struct pod_create *create, const struct error *why)
+/* Creates are refused: wait by back-off, then try one. Says so once for each new reason. */
+static void hold(struct job_control *control, const char *pod, const struct kube_result *answer)
+{
+    const char *why = without_pod(answer->error.text, pod);
+
+    if (!loop_timer_active(&control->hold))
+        loop_timer_set(control->controller->loop, &control->hold,
+                       job_retry_delay(control, &control->create_backoff, answer));
+    control->probing = true;
+    withdraw_waiting(control);
+    if (!trouble_set(control, JOB_TROUBLE_POD, "FailedCreate", why))
+        return;
+    log_warn("job %s/%s: pod %s cannot be created: %s", control->ns, control->name, pod, why);
+    job_event(control, EVENT_WARNING, "FailedCreate", "Error creating pod %s: %s", pod, why);
+}
+
+static void refused(struct pod_create *create, const struct kube_result *answer)
 {
     struct job_control *control = create->control;
     cleanup_buf struct buf name = BUF_INIT(1024);
 
     create_name(create, &name);
-    if (why->cls == ERROR_INVALID)
+    if (answer->error.cls == ERROR_INVALID)
         control->doomed = true;
-    hold(control, name.p, why);
+    hold(control, name.p, answer);
     create_settle(create);
 }
 
@@ -166,21 +190,22 @@ static bool is_ours(const struct pod_create *create, const struct podstate *pod)
 
 static void found(struct pod_create *create, struct str raw)
 {
-    struct error err = ERROR_INIT;
+    struct kube_result taken = {0};
+    struct error *err = &taken.error;
     struct job_control *control = create->control;
-    struct podstate *pod = podstate_decode(raw, &err);
+    struct podstate *pod = podstate_decode(raw, err);
 
     if (pod && is_ours(create, pod)) {
-        clear_trouble(control);
+        took(create);
         (void)store_apply(control->controller->pods, raw);
         create_settle(create);
     } else {
-        (void)error_set(&err, ERROR_RETRY,
+        (void)error_set(err, ERROR_RETRY,
                         "a pod of this name exists and belongs to %s%s%s; waiting for it to go",
                         pod && pod->meta.controller.kind ? pod->meta.controller.kind : "nobody",
                         pod && pod->meta.controller.name ? " " : "",
                         pod && pod->meta.controller.name ? pod->meta.controller.name : "");
-        refused(create, &err);
+        refused(create, &taken);
     }
     podstate_free(pod);
 }
@@ -192,10 +217,12 @@ static void looked_up(const struct kube_result *result, void *arg)
     create->lookup = NULL;
     if (result->error.cls == ERROR_NONE)
         found(create, result->body);
-    else if (result->error.cls == ERROR_NOT_FOUND)
-        create_settle(create);
-    else
+    else if (result->error.cls != ERROR_NOT_FOUND)
         lookup_again(create);
+    else if (create->why)
+        refused(create, create->why);
+    else
+        create_settle(create);
 }
 
 static void create_lookup(void *arg)
@@ -256,7 +283,7 @@ static void created(const struct kube_result *result, void *arg)
     create->request = NULL;
     if (result->error.cls == ERROR_NONE) {
         const struct podstate *pod;
-        clear_trouble(control);
+        took(create);
         pod = store_apply(control->controller->pods, result->body);
         if (pod && control->job)
             job_metrics_pod_made(control->controller,
@@ -266,9 +293,14 @@ static void created(const struct kube_result *result, void *arg)
         create_settle(create);
     } else if (result->outcome == KUBE_IN_DOUBT || result->error.cls == ERROR_EXISTS ||
                result->status >= 500) {
+        if (result->status >= 500) {
+            create->why = xnew(struct kube_result);
+            *create->why = *result;
+            create->why->body = STR_NULL;
+        }
         create_lookup(create);
     } else {
-        refused(create, &result->error);
+        refused(create, result);
     }
 }
 
@@ -281,6 +313,7 @@ static void create_submit(struct job_control *control, const char *task, uint32_
     create->control = control;
     create->task = intern_ref(task);
     create->index = index;
+    create->probe = control->probing;
     loop_timer_init(&create->retry, create_lookup, create);
     backoff_init(&create->backoff, NSEC_PER_SEC / 5, 30 * NSEC_PER_SEC);
     list_append(&control->creates, &create->link);
@@ -288,14 +321,16 @@ static void create_submit(struct job_control *control, const char *task, uint32_
     create_name(create, &name);
     store_request_begin(controller->pods, str_of(control->ns), buf_str(&name));
     job_control_set_create(control, task, index, create);
-    create->request = window_submit(controller->window, &(struct window_spec){
-                                                            .cls = WINDOW_CREATE,
-                                                            .flow = &control->flow,
-                                                            .method = KUBE_POST,
-                                                            .render = create_render,
-                                                            .done = created,
-                                                            .arg = create,
-                                                        });
+    create->request = window_submit(
+        controller->window, &(struct window_spec){
+                                .cls = WINDOW_CREATE,
+                                .flow = &control->flow,
+                                .method = KUBE_POST,
+                                .render = create_render,
+                                .done = created,
+                                .arg = create,
+                                .patience_s = job_patience(control->create_backoff.failures),
+                            });
 }
 
 /*

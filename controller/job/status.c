@@ -240,6 +240,19 @@ static void announce(struct job_control *control)
         job_metrics_phase(control, sent->decision.phase);
 }
 
+/* The status cannot say it, so an Event does; at the second try, since most are over by then. */
+static void refused(struct job_control *control, const struct kube_result *result)
+{
+    struct single_write *write = &control->status_write;
+
+    if (write->backoff.failures == 1) {
+        const char *why = result->error.text;
+        log_warn("job %s/%s: status cannot be written: %s", control->ns, control->name, why);
+        job_event(control, EVENT_WARNING, "JobStatusError", "Status cannot be written: %s", why);
+    }
+    single_write_refused(control, write, result);
+}
+
 /* Another writer was faster: what is there now is read and decided upon again, soon. */
 static void after_conflict(struct job_control *control)
 {
@@ -264,10 +277,7 @@ static void written(const struct kube_result *result, void *arg)
                control->status_conflicts.failures < CONFLICTS_AT_ONCE) {
         after_conflict(control);
     } else if (result->error.cls != ERROR_CANCELLED && result->error.cls != ERROR_NOT_FOUND) {
-        if (write->backoff.failures == 0)
-            log_warn("job %s/%s: status cannot be written: %s", control->ns, control->name,
-                     result->error.text);
-        single_write_retry(control, write);
+        refused(control, result);
     }
     if (control->job)
         job_control_mark(control);
@@ -294,13 +304,15 @@ static void submit(struct job_control *control)
 
     loop_timer_cancel(controller->loop, &control->status_write.timer);
     control->status_written_ns = loop_now(controller->loop);
-    control->status_write.request =
-        window_submit(controller->window, &(struct window_spec){.cls = WINDOW_STATUS,
-                                                                .method = KUBE_PATCH,
-                                                                .content = KUBE_MERGE_PATCH,
-                                                                .render = render,
-                                                                .done = written,
-                                                                .arg = control});
+    control->status_write.request = window_submit(
+        controller->window,
+        &(struct window_spec){.cls = WINDOW_STATUS,
+                              .method = KUBE_PATCH,
+                              .content = KUBE_MERGE_PATCH,
+                              .render = render,
+                              .done = written,
+                              .arg = control,
+                              .patience_s = job_patience(control->status_write.backoff.failures)});
 }
 
 /* True while an earlier try has to be waited for. */

@@ -249,13 +249,15 @@ static inline int server_answer(struct buf *body, const cJSON *object, int code)
     return code;
 }
 
-static inline int server_refuse_pod(struct server *server, struct buf *body)
+static inline int server_refuse_pod(struct server *server, const char *name, struct buf *body)
 {
+    cleanup_free char *text = xasprintf("pods \\\"%s\\\" is forbidden: exceeded quota: rq", name);
+
     if (server->refuse_pods)
         return server_refuse(body, server->refuse_pods,
                              server->refuse_pods == 422 ? "Invalid" : "Forbidden", server->refusal);
     if (server->pod_limit && map_count(&server->objects[SERVER_PODS]) >= server->pod_limit)
-        return server_refuse(body, 403, "Forbidden", "exceeded quota: rq");
+        return server_refuse(body, 403, "Forbidden", text);
     return 0;
 }
 
@@ -286,7 +288,7 @@ static inline int server_create(struct server *server, enum server_kind kind, st
     server->group_posts += kind == SERVER_GROUPS;
     buf_printf(&server->log, "POST %s\n", name);
     if (kind == SERVER_PODS)
-        refused = server_refuse_pod(server, body);
+        refused = server_refuse_pod(server, name, body);
     if (!refused && server_get(server, kind, name))
         refused = server_refuse(body, 409, "AlreadyExists", "exists");
     if (refused) {

@@ -228,7 +228,8 @@ static void a_quota_is_waited_for_without_storming(void **state)
     assert_int_equal(play_pod_count(server), 5);
     /* What was in flight was refused; after that one try each back-off. */
     assert_in_range(server->pod_posts, 6, 60);
-    assert_true(has(play_status_text(server), "exceeded quota"));
+    assert_string_equal(play_message(server), "exceeded quota: rq"); /* of which pod changes */
+    assert_int_equal(play_lines(&server->said, "FailedCreate: "), 1);
     assert_true(has(play_status_text(server), "\"phase\":\"Pending\""));
     server->pod_limit = 0;
     run(server, 120000);

@@ -93,9 +93,10 @@ static void refusals_that_can_heal_are_waited_for(void **state)
         int status;
     } rows[] = {
         {"/podgroups", "PodGroupError", 403}, /* the queue is missing or closed */
-        {"/podgroups", "PodGroupError", 500},
-        {"/podgroups", "PodGroupError", 422},
-        {"/pods", "FailedCreate", 403},
+        {"/podgroups", "PodGroupError", 500}, {"/podgroups", "PodGroupError", 422},
+        {"/podgroups", "PodGroupError", 429}, {"/pods", "FailedCreate", 403},
+        {"/pods", "FailedCreate", 429},       {"/pods", "FailedCreate", 500},
+        {"/pods", "FailedCreate", 503},
     };
 
     (void)state;
@@ -115,7 +116,7 @@ static void refusals_that_can_heal_are_waited_for(void **state)
         assert_true(has(str_of(play_message(server)), "a fault"));
         cleanup_free char *event = xasprintf("%s: ", rows[i].reason);
         assert_int_equal(play_lines(&server->said, event), 1);
-        assert_in_range(fault_count, 5, 60);
+        assert_in_range(fault_count, 5, 90);
         server->fault = NULL;
         run(server, 90000);
         assert_string_equal(play_phase(server), "Running");
@@ -124,27 +125,23 @@ static void refusals_that_can_heal_are_waited_for(void **state)
     }
 }
 
-/* The window waits out a throttled server by itself; pods whose fate is unknown are looked up. */
-static void a_server_in_trouble_is_waited_for(void **state)
+/* The status cannot say it: an Event does, and what was decided is written when it can be. */
+static void a_status_that_cannot_be_written_is_told_of(void **state)
 {
-    static const int statuses[] = {429, 500, 503};
+    static const int statuses[] = {403, 429, 500};
+    struct server *server = *state;
 
-    (void)state;
+    play_start(server, SPEC(2, 2));
     for (size_t i = 0; i < ARRAY_SIZE(statuses); i++) {
-        void *arg;
-        (void)server_setup(&arg);
-        struct server *server = arg;
-        server->group_phase = "Inqueue";
-        server->pod_phase = "Running";
-        fail_with(server, KUBE_POST, "/pods", statuses[i]);
-        play_job(server, SPEC(3, 3));
+        fail_with(server, KUBE_PATCH, "/status", statuses[i]);
+        play_pods(server, i % 2 ? "Running" : "Pending");
         run(server, 600000);
-        assert_string_equal(play_phase(server), "Pending");
+        assert_int_equal(
+            play_lines(&server->said, "JobStatusError: Status cannot be written: a fault"), i + 1);
+        assert_in_range(fault_count, 5, 90);
         server->fault = NULL;
         run(server, 90000);
-        assert_string_equal(play_phase(server), "Running");
-        assert_int_equal(play_pod_count(server), 3);
-        (void)server_teardown(&arg);
+        assert_int_equal(play_number(server, i % 2 ? "running" : "pending"), 2);
     }
 }
 
@@ -208,7 +205,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_the_scheduler_says_is_told_once_for_each_change,
                                         server_setup, server_teardown),
         cmocka_unit_test(refusals_that_can_heal_are_waited_for),
-        cmocka_unit_test(a_server_in_trouble_is_waited_for),
+        cmocka_unit_test_setup_teardown(a_status_that_cannot_be_written_is_told_of, server_setup,
+                                        server_teardown),
         cmocka_unit_test_setup_teardown(a_pod_that_cannot_be_deleted_is_told_of, server_setup,
                                         server_teardown),
         cmocka_unit_test_setup_teardown(ends_and_latencies_are_counted, server_setup,
