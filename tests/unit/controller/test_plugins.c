@@ -181,7 +181,7 @@ static void examples(void **state)
         count++;
     }
     (void)closedir(folder);
-    assert_in_range(count, 17, 1000);
+    assert_in_range(count, 23, 1000);
 }
 
 /* ---- the table ---------------------------------------------------------------------------------
@@ -201,6 +201,55 @@ static void every_plugin_that_admission_takes_is_there(void **state)
     }
     assert_null(plugin_find("other"));
     assert_null(job_plugin_spec_find(STR("other")));
+}
+
+static void every_argument_has_its_preset(void **state)
+{
+    static const struct {
+        const char *plugin, *argument, *preset;
+    } rows[] = {
+        {"svc", "publish-not-ready-addresses", "false"},
+        {"svc", "disable-network-policy", "false"},
+        {"svc", "inject-hosts-env", "true"},
+        {"ssh", "ssh-key-file-path", "/root/.ssh"},
+        {"ssh", "ssh-private-key", ""},
+        {"ssh", "ssh-public-key", ""},
+        {"ssh", "ssh-port", "22"},
+        {"tensorflow", "ps", "ps"},
+        {"tensorflow", "worker", "worker"},
+        {"tensorflow", "chief", "chief"},
+        {"tensorflow", "evaluator", "evaluator"},
+        {"tensorflow", "port", "2222"},
+        {"pytorch", "master", "master"},
+        {"pytorch", "worker", "worker"},
+        {"pytorch", "port", "23456"},
+        {"pytorch", "wait-master-enabled", "false"},
+        {"pytorch", "wait-master-timeout", "300"},
+        {"pytorch", "wait-master-image", "busybox:1.36.1"},
+        {"mpi", "master", "master"},
+        {"mpi", "worker", "worker"},
+        {"mpi", "port", "22"},
+        {"ray", "head", "head"},
+        {"ray", "worker", "worker"},
+        {"ray", "headContainer", "head"},
+        {"ray", "workerContainer", "worker"},
+        {"ray", "port", "6379"},
+        {"ray", "dashboardPort", "8265"},
+        {"ray", "clientPort", "10001"},
+        {"hcclrank", "master", "master"},
+        {"hcclrank", "worker", "worker"},
+    };
+    struct job *job = decode("{\"metadata\":{\"name\":\"j\"},\"spec\":{\"plugins\":{\"svc\":[],"
+                             "\"ssh\":[],\"tensorflow\":[],\"pytorch\":[],\"mpi\":[],\"ray\":[],"
+                             "\"hcclrank\":[]}}}");
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const struct plugin_call call =
+            plugin_call(plugin_find(rows[i].plugin), job, job_find_plugin(job, rows[i].plugin));
+        assert_str(plugin_text(&call, rows[i].argument), rows[i].preset);
+    }
+    job_free(job);
 }
 
 #define WITH_PLUGINS(plugins)                                                                      \
@@ -367,6 +416,7 @@ int main(void)
     const struct CMUnitTest all[] = {
         cmocka_unit_test(examples),
         cmocka_unit_test(every_plugin_that_admission_takes_is_there),
+        cmocka_unit_test(every_argument_has_its_preset),
         cmocka_unit_test(what_can_never_work_is_told),
         cmocka_unit_test(the_first_argument_that_is_not_understood_is_known),
         cmocka_unit_test(workers_wait_for_the_master_when_asked),

@@ -360,6 +360,72 @@ static void nothing_is_written_without_leading(void **state)
     expect(scene, QUEUE("q"), "Open");
 }
 
+/* ---- events -----------------------------------------------------------------------------------
+ */
+
+/* An Event of that type and reason whose message begins so has been written. */
+static bool told(struct scene *scene, const char *type, const char *reason, const char *message)
+{
+    char *said[] = {xasprintf("\"type\":\"%s\"", type), xasprintf("\"reason\":\"%s\"", reason),
+                    xasprintf("\"message\":\"%s", message)};
+    struct str rest = buf_str(&scene->cluster.log), line;
+    bool found = false;
+
+    while (str_split(&rest, '\n', &line))
+        found |= str_starts(line, STR("POST /api/v1/namespaces/default/events ")) &&
+                 str_find(line, str_of(said[0])) >= 0 && str_find(line, str_of(said[1])) >= 0 &&
+                 str_find(line, str_of(said[2])) >= 0;
+    for (size_t i = 0; i < ARRAY_SIZE(said); i++)
+        free(said[i]);
+    return found;
+}
+
+static int refuse_states(struct cluster *cluster, const struct kube_call_spec *spec)
+{
+    (void)cluster;
+    return spec->method == KUBE_PATCH ? 500 : 0;
+}
+
+static void what_becomes_of_a_command_is_told(void **state)
+{
+    struct scene *scene = *state;
+
+    queue(scene, QUEUE("q"), "root", "\"state\":\"Open\"");
+    queue(scene, QUEUE("child"), "q", "\"state\":\"Open\"");
+    command(scene, "CloseQueue", "q");
+    cluster_run(&scene->cluster, 1000);
+    assert_true(told(scene, "Normal", "CloseQueue", "Close queue succeed"));
+    command(scene, "OpenQueue", "child");
+    cluster_run(&scene->cluster, 1000);
+    assert_true(told(scene, "Warning", "OpenQueue", "its parent is closed"));
+    command(scene, "CloseQueue", "root");
+    cluster_run(&scene->cluster, 1000);
+    assert_true(told(scene, "Warning", "CloseQueue", "the root queue cannot be closed"));
+}
+
+static void states_that_cannot_be_written_are_told_of(void **state)
+{
+    static const char *const actions[] = {"CloseQueue", "OpenQueue"};
+    static const char *const results[] = {"Closed", "Open"};
+    struct scene *scene = *state;
+
+    queue(scene, QUEUE("q"), "root", "\"state\":\"Open\"");
+    for (size_t i = 0; i < 2; i++) {
+        cleanup_free char *text =
+            xasprintf("{\"action\":\"%s\",\"target\":{\"apiVersion\":\"%s\",\"kind\":\"Queue\","
+                      "\"name\":\"q\"}}",
+                      actions[i], SCHEDULING_API_VERSION);
+        scene->cluster.fault = refuse_states;
+        cluster_put(&scene->cluster, COMMAND, text);
+        cluster_run(&scene->cluster, 2000);
+        assert_true(told(scene, "Warning", actions[i], "refused"));
+        scene->cluster.fault = NULL;
+        cluster_run(&scene->cluster, 60000);
+        expect(scene, QUEUE("q"), results[i]);
+        assert_null(cluster_get(&scene->cluster, COMMAND));
+    }
+}
+
 /* ---- metrics ----------------------------------------------------------------------------------
  */
 
@@ -464,6 +530,8 @@ int main(void)
         TEST(a_restart_goes_on_where_it_was),
         TEST(refused_writes_are_tried_again_slowly),
         TEST(nothing_is_written_without_leading),
+        TEST(what_becomes_of_a_command_is_told),
+        TEST(states_that_cannot_be_written_are_told_of),
         TEST(podgroups_are_counted_by_phase),
         TEST(a_moved_group_is_counted_where_it_is),
         TEST(only_who_leads_tells_of_queues),

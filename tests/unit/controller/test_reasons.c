@@ -198,6 +198,29 @@ static void ends_and_latencies_are_counted(void **state)
     server_begin(server);
 }
 
+static void failures_are_counted(void **state)
+{
+    static const char *const values[] = {"n/j", "default"};
+    struct server *server = *state;
+    struct metrics *metrics = metrics_new();
+
+    controller_set_metrics(server->controller, metrics);
+    play_start(server, SPEC(1, 1));
+    play_pods(server, "Failed");
+    run(server, 2000);
+    assert_string_equal(play_phase(server), "Failed");
+    run(server, 60000);
+    assert_true(metric_value(server->controller->job_metrics.failed, values) == 1);
+    assert_true(metric_value(server->controller->job_metrics.completed, values) == 0);
+    cleanup_buf struct buf page = BUF_INIT((size_t)1 << 20);
+    metrics_print(metrics, &page);
+    assert_true(has(buf_str(&page), "volcano_job_failed_phase_count{job_name=\"n/j\","
+                                    "queue_name=\"default\"} 1\n"));
+    server_end(server);
+    metrics_free(metrics);
+    server_begin(server);
+}
+
 int main(void)
 {
     server_quiet();
@@ -211,6 +234,7 @@ int main(void)
                                         server_teardown),
         cmocka_unit_test_setup_teardown(ends_and_latencies_are_counted, server_setup,
                                         server_teardown),
+        cmocka_unit_test_setup_teardown(failures_are_counted, server_setup, server_teardown),
     };
 
     return cmocka_run_group_tests(all, NULL, NULL);
