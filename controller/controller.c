@@ -9,6 +9,7 @@
 #include "api/workload.h"
 #include "base/intern.h"
 #include "controller/gc/gc.h"
+#include "controller/job/alive.h"
 #include "controller/job/commands.h"
 #include "controller/job/control.h"
 #include "controller/job/explain.h"
@@ -116,6 +117,8 @@ static void job_changed(void *arg, void *old_object, void *new_object)
         control->podgroup = find_group(controller, now);
         control->flow.since_ns = loop_now(controller->loop);
         commands_attach(control);
+        if (!now->status.fresh) /* what it had may be gone already */
+            alive_doubt(control);
     }
     job_control_set_job(control, now, spec_changed(old, now));
     if (!old)
@@ -165,6 +168,8 @@ static void group_changed(void *arg, void *old_object, void *new_object)
 
     if (before) {
         before->podgroup = NULL;
+        if (before != after)
+            alive_doubt(before);
         job_control_mark(before);
     }
     if (after) {

@@ -6,6 +6,7 @@
 #include "base/ensure.h"
 #include "base/intern.h"
 #include "base/limits.h"
+#include "controller/job/alive.h"
 #include "controller/job/commands.h"
 #include "controller/job/depends.h"
 #include "controller/job/eviction.h"
@@ -100,6 +101,7 @@ struct job_control *job_control_get(struct controller *controller, const char *u
     single_write_init(&control->group_delete, wake, control);
     single_write_init(&control->status_write, wake, control);
     loop_timer_init(&control->due, wake, control);
+    alive_init(control);
     map_set(&controller->by_uid, str_of(uid), control);
     return control;
 }
@@ -128,6 +130,7 @@ void job_control_free(struct job_control *control)
     single_write_cancel(control, &control->group_write);
     single_write_cancel(control, &control->group_delete);
     single_write_cancel(control, &control->status_write);
+    alive_cancel(control);
     loop_timer_cancel(controller->loop, &control->hold);
     loop_timer_cancel(controller->loop, &control->due);
     evictions_clear(control);
@@ -166,7 +169,7 @@ void job_control_release(struct job_control *control)
     if (control->job || control->create_count > 0 || map_count(&control->deletes) > 0 ||
         control->flow.count > 0 || single_write_busy(&control->group_write) ||
         single_write_busy(&control->group_delete) || single_write_busy(&control->status_write) ||
-        has_pods(control))
+        alive_asking(control) || has_pods(control))
         return;
     map_del(&control->controller->by_uid, str_of(control->uid));
     job_control_free(control);
@@ -321,9 +324,18 @@ static void place(struct job_control *control, struct podstate *pod)
 /* ---- pods -------------------------------------------------------------------------------------
  */
 
+static bool has_place(struct job_control *control, const struct podstate *pod)
+{
+    const struct pod_slot *slot = job_control_slot(control, pod->task, pod->index, NULL);
+
+    return slot && slot->pod == pod;
+}
+
 void job_control_set_pod(struct job_control *control, struct podstate *old, struct podstate *now)
 {
     eviction_watch(control, old, now);
+    if (!now && has_place(control, old))
+        alive_doubt(control);
     if (old)
         unplace(control, old);
     if (now)

@@ -109,6 +109,15 @@ struct single_write {
     struct backoff backoff;
 };
 
+/* Whether the job is still there: see alive.h. */
+struct job_alive {
+    bool doubt;               /* something that it had is gone */
+    bool sure;                /* it was there just now: good for one pass */
+    struct kube_call *lookup; /* GET of the job, NULL: none under way */
+    struct loop_timer retry;  /* before the next GET */
+    struct backoff backoff;
+};
+
 struct job_control {
     struct controller *controller;
     struct list dirty_link;
@@ -141,6 +150,7 @@ struct job_control {
     bool names_held; /* pods of an earlier job have names that we need */
     bool doomed;     /* a refusal that can never heal: the job fails */
 
+    struct job_alive alive;
     struct job_objects *objects;      /* owned by objects.c; NULL: not looked at */
     struct single_write group_write;  /* PodGroup create or patch */
     struct single_write group_delete; /* PodGroup delete */

@@ -1,6 +1,7 @@
 /*
  * One reconcile pass of one job: from what is stored to what should be asked for.
  */
+#include "controller/job/alive.h"
 #include "controller/job/commands.h"
 #include "controller/job/control.h"
 #include "controller/job/depends.h"
@@ -22,6 +23,16 @@ static void wind_down(struct job_control *control)
     objects_drop(control);
 }
 
+/* True when things that the job may have had are missing. */
+static bool incomplete(const struct job_control *control)
+{
+    bool missing = !control->podgroup || control->create_count > 0;
+
+    for (uint32_t i = 0; i < control->task_count && !missing; i++)
+        missing = control->tasks[i].vacant > 0;
+    return missing;
+}
+
 /* Pods are wanted: the group, and the pods once it was let in. While a job restarts as a whole, its
  * old group and pods go first. */
 static void keep_up(struct job_control *control, bool settled)
@@ -35,6 +46,8 @@ static void keep_up(struct job_control *control, bool settled)
         group_delete(control);
         return;
     }
+    if (incomplete(control) && !alive_certain(control))
+        return;
     group_sync(control);
     const bool complete = objects_sync(control);
     if (complete)
@@ -44,15 +57,10 @@ static void keep_up(struct job_control *control, bool settled)
         pods_create_missing(control);
 }
 
-void job_reconcile(struct job_control *control)
+static void pass(struct job_control *control)
 {
-    struct job *job = control->job;
+    const struct job *job = control->job;
 
-    if (!job) {
-        pods_cancel_creates(control);
-        job_control_release(control);
-        return;
-    }
     if (job->meta.deleted_ns) {
         pods_cancel_creates(control);
         return;
@@ -64,4 +72,16 @@ void job_reconcile(struct job_control *control)
         keep_up(control, settled);
     else
         wind_down(control);
+}
+
+void job_reconcile(struct job_control *control)
+{
+    if (!control->job) {
+        pods_cancel_creates(control);
+        alive_cancel(control);
+        job_control_release(control);
+        return;
+    }
+    pass(control);
+    alive_pass_over(control);
 }

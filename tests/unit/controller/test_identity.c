@@ -81,6 +81,90 @@ static void nothing_is_made_for_a_job_that_is_gone(void **state)
     }
 }
 
+/* News of the job's end comes three seconds after that of its pods and PodGroup: each kind has a
+ * watch of its own. Nothing takes the place of what is gone. */
+static void a_job_whose_end_is_not_heard_of_yet_gets_nothing(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 6; how++) {
+        void *arg;
+        (void)server_setup(&arg);
+        struct server *server = arg;
+        play_start(server, SPEC(2, 2));
+        server->lag_ms = 3000;
+        cJSON *job = server_get(server, SERVER_JOBS, "j");
+        if (how % 3 == 1) { /* in the foreground */
+            json_set_time(json_at(job, "metadata"), "deletionTimestamp", loop_wall(server->loop));
+            server_touch(server, SERVER_JOBS, job);
+        } else {
+            server_remove(server, SERVER_JOBS, "j");
+        }
+        if (how % 3 == 2) /* its name has a job again */
+            play_job_named(server, "j", SECOND_UID, SPEC(2, 2));
+        server->lag_ms = 0;
+        server_remove(server, how < 3 ? SERVER_PODS : SERVER_GROUPS,
+                      how < 3 ? "j-w-1" : GROUP_NAME);
+        const size_t pods = pods_of(server, JOB_UID), posts = server->pod_posts;
+        run(server, 2900);
+        assert_int_equal(pods_of(server, JOB_UID), pods);
+        assert_int_equal(server->pod_posts - posts, pods_of(server, SECOND_UID));
+        assert_true(how < 3 || !server_get(server, SERVER_GROUPS, GROUP_NAME));
+        (void)server_teardown(&arg);
+    }
+}
+
+static unsigned job_reads;
+
+static int count_job_reads(struct server *server, const struct kube_call_spec *spec)
+{
+    (void)server;
+    job_reads += spec->method == KUBE_GET && has(spec->path, "/jobs/");
+    return 0;
+}
+
+/* A job that is there is asked for once, whatever goes at once, and gets its pods again. */
+static void a_job_that_lost_pods_is_asked_for_once(void **state)
+{
+    struct server *server = *state;
+
+    play_start(server, SPEC(4, 4));
+    job_reads = 0;
+    server->fault = count_job_reads;
+    for (int i = 0; i < 4; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "j-w-%d", i);
+        server_remove(server, SERVER_PODS, name);
+    }
+    run(server, 1000);
+    assert_int_equal(play_pod_count(server), 4);
+    assert_int_equal(job_reads, 1);
+}
+
+static int no_answers_for_jobs(struct server *server, const struct kube_call_spec *spec)
+{
+    const unsigned before = job_reads;
+
+    (void)count_job_reads(server, spec);
+    return job_reads > before ? 503 : 0;
+}
+
+/* While the question is not answered nothing is made; then all is. */
+static void a_job_that_cannot_be_asked_for_waits(void **state)
+{
+    struct server *server = *state;
+
+    play_start(server, SPEC(4, 4));
+    job_reads = 0;
+    server->fault = no_answers_for_jobs;
+    server_remove(server, SERVER_PODS, "j-w-1");
+    run(server, 20000);
+    assert_int_equal(play_pod_count(server), 3);
+    assert_in_range(job_reads, 3, 12);
+    server->fault = NULL;
+    run(server, 31000);
+    assert_int_equal(play_pod_count(server), 4);
+}
+
 /* In the same moment a pod is touched and the job deleted, with its pods orphaned or not. */
 static void touching_a_pod_brings_no_job_back(void **state)
 {
@@ -263,6 +347,11 @@ int main(void)
     const struct CMUnitTest all[] = {
         cmocka_unit_test(a_job_that_comes_back_starts_afresh),
         cmocka_unit_test(nothing_is_made_for_a_job_that_is_gone),
+        cmocka_unit_test(a_job_whose_end_is_not_heard_of_yet_gets_nothing),
+        cmocka_unit_test_setup_teardown(a_job_that_lost_pods_is_asked_for_once, server_setup,
+                                        server_teardown),
+        cmocka_unit_test_setup_teardown(a_job_that_cannot_be_asked_for_waits, server_setup,
+                                        server_teardown),
         cmocka_unit_test_setup_teardown(touching_a_pod_brings_no_job_back, server_setup,
                                         server_teardown),
         cmocka_unit_test_setup_teardown(a_job_that_is_going_is_left_alone, server_setup,

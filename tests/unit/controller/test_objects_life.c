@@ -28,7 +28,8 @@ static void another_controller_lets_hosts_follow(void **state)
     assert_string_equal(hosts_of(server), "j-w-0.j\nj-w-1.j\nj-w-2.j");
     assert_int_equal(pods_of(server), 3);
     assert_int_equal(asked(server, "PATCH " CONFIG_MAP), 1);
-    assert_int_equal(asked(server, "GET "), 1);
+    assert_int_equal(asked(server, "GET " JOB_PATH), 1); /* is it still there */
+    assert_int_equal(asked(server, "GET "), 2);
 }
 
 /* Scaled while no controller ran. */
