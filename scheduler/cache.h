@@ -123,7 +123,9 @@ struct sched_job {
     struct sched_queue *queue;  /* borrowed; NULL without a PodGroup */
     struct resource_set min_resources;
     bool has_min_resources;
-    bool roles_enforced; /* minMember covers the sum of the role minimums */
+    struct resource_set allocated; /* requests of pods that have a node and are alive */
+    struct resource_set pending;   /* requests of pods that are pending or held */
+    bool roles_enforced;           /* minMember covers the sum of the role minimums */
 
     VEC(struct task_role) roles;
     VEC(struct task_group *) groups; /* owned; by priority, then role, then class */
@@ -164,8 +166,24 @@ struct sched_queue {
     const char *uid;  /* interned; NULL while it does not exist */
     int64_t created_ns;
     int32_t weight, priority;
-    bool open;
-    uint32_t jobs;          /* PodGroups in it */
+    bool open, reclaimable;
+    uint32_t jobs; /* PodGroups in it */
+
+    /* From its spec. An amount that is not in a set was not given. */
+    const char *parent_name;    /* interned; "root" unless given, "" for root itself */
+    struct sched_queue *parent; /* borrowed; NULL: root, or one that does not exist */
+    uint32_t children;          /* queues that name it as their parent */
+    struct resource_set capability, deserved, guarantee;
+    bool has_capability, has_deserved, has_guarantee;
+    const char *hierarchy, *hierarchy_weights; /* interned annotations; "" when absent */
+
+    /* Sums over its own jobs, kept with every change of a pod or PodGroup. */
+    struct resource_set allocated; /* of their pods that have a node and are alive */
+    struct resource_set pending;   /* of their pods that wait for one */
+    struct resource_set inqueue;   /* what jobs that entered still lack of their minResources */
+    struct resource_set elastic;   /* what jobs hold beyond their minResources */
+    uint32_t version;              /* grows with every change of the sums or the spec */
+
     struct heap waiting;    /* a cycle's jobs */
     struct heap_node order; /* in a cycle's heap */
 };

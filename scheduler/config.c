@@ -27,6 +27,8 @@ static const char *const point_keys[POINT_COUNT] = {
     [POINT_JOB_ORDER] = "enableJobOrder",   [POINT_QUEUE_ORDER] = "enableQueueOrder",
     [POINT_JOB_READY] = "enableJobReady",   [POINT_PREDICATE] = "enablePredicate",
     [POINT_NODE_ORDER] = "enableNodeOrder", [POINT_JOB_ENQUEUED] = "enableJobEnqueued",
+    [POINT_OVERUSED] = "enabledOverused",   [POINT_ALLOCATABLE] = "enabledAllocatable",
+    [POINT_HIERARCHY] = "enableHierarchy",
 };
 
 /* ---- plugins --------------------------------------------------------------------------------- */
@@ -88,7 +90,7 @@ static int plugin_read(struct json_reader *reader, struct sched_config *config, 
     struct str key, name = STR_NULL;
     plugin->tier = tier;
     for (int point = 0; point < POINT_COUNT; point++)
-        plugin->enabled[point] = true;
+        plugin->enabled[point] = point != POINT_HIERARCHY;
     bool present = json_object(reader);
     while (present && json_key(reader, &key)) {
         if (str_is(key, "name"))

@@ -39,6 +39,11 @@ bool config_job_enqueueable(const struct sched_config *config, const struct cach
 void config_job_enqueued(const struct sched_config *config, const struct sched_job *job);
 bool config_job_ready(const struct sched_config *config, const struct sched_job *job);
 bool config_job_possible(const struct sched_config *config, const struct sched_job *job);
+bool config_queue_overused(const struct sched_config *config, const struct cache *cache,
+                           const struct sched_queue *queue);
+bool config_allocatable(const struct sched_config *config, const struct cache *cache,
+                        const struct sched_queue *queue, const struct pod_class *cls,
+                        struct buf *why);
 const char *config_filter(const struct sched_config *config, const struct pod_class *cls,
                           const struct node *node);
 int64_t config_score(const struct sched_config *config, const struct pod_class *cls,

@@ -19,6 +19,9 @@ enum plugin_point {
     POINT_PREDICATE,
     POINT_NODE_ORDER,
     POINT_JOB_ENQUEUED,
+    POINT_OVERUSED,
+    POINT_ALLOCATABLE,
+    POINT_HIERARCHY, /* no point: "enableHierarchy", false unless set, for the plugin itself */
     POINT_COUNT
 };
 
@@ -54,6 +57,16 @@ struct plugin_type {
     /* Whether enough of the job is placed to bind it; whether that can be at all. */
     bool (*job_ready)(const struct plugin *plugin, const struct sched_job *job);
     bool (*job_possible)(const struct plugin *plugin, const struct sched_job *job);
+    /* Whether a queue has had its share: it gets nothing more in this cycle. One yes decides. */
+    bool (*overused)(struct plugin *plugin, const struct cache *cache,
+                     const struct sched_queue *queue);
+    /*
+     * Whether a queue may have one more pod of this class now; a refusal is explained in `why` (a
+     * sentence naming queue, resource, needed, used, limit). All must agree.
+     */
+    bool (*allocatable)(struct plugin *plugin, const struct cache *cache,
+                        const struct sched_queue *queue, const struct pod_class *cls,
+                        struct buf *why);
     /* Why such a pod may not run on the node whatever is free there (a constant text), or NULL. */
     const char *(*filter)(const struct plugin *plugin, const struct pod_class *cls,
                           const struct node *node);

@@ -102,6 +102,31 @@ bool config_job_possible(const struct sched_config *config, const struct sched_j
     return true;
 }
 
+bool config_queue_overused(const struct sched_config *config, const struct cache *cache,
+                           const struct sched_queue *queue)
+{
+    each_plugin(plugin, config)
+    {
+        if (plugin->enabled[POINT_OVERUSED] && plugin->type->overused &&
+            plugin->type->overused(plugin, cache, queue))
+            return true;
+    }
+    return false;
+}
+
+bool config_allocatable(const struct sched_config *config, const struct cache *cache,
+                        const struct sched_queue *queue, const struct pod_class *cls,
+                        struct buf *why)
+{
+    each_plugin(plugin, config)
+    {
+        if (plugin->enabled[POINT_ALLOCATABLE] && plugin->type->allocatable &&
+            !plugin->type->allocatable(plugin, cache, queue, cls, why))
+            return false;
+    }
+    return true;
+}
+
 const char *config_filter(const struct sched_config *config, const struct pod_class *cls,
                           const struct node *node)
 {
