@@ -52,7 +52,8 @@ for _kubeconfig, _account in (("pumice-scheduler", "volcano-scheduler"),
 # Of the controller manager only what tests need. node-lifecycle removes the not-ready taint;
 # without serviceaccount there is no default account and no pod can be created.
 CONTROLLERS = ("garbage-collector-controller", "namespace-controller", "resourcequota-controller",
-               "node-lifecycle-controller", "serviceaccount-controller")
+               "node-lifecycle-controller", "serviceaccount-controller",
+               "deployment-controller", "replicaset-controller", "statefulset-controller")
 
 KWOK_RULES = [
     {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]},
