@@ -79,7 +79,7 @@ void command_free(struct command *command)
 static bool comes_before(const struct command *a, const struct command *b)
 {
     return a->meta.created_ns < b->meta.created_ns ||
-           (a->meta.created_ns == b->meta.created_ns && strcmp(a->meta.name, b->meta.name) < 0);
+           (a->meta.created_ns == b->meta.created_ns && a->meta.rv < b->meta.rv);
 }
 
 void command_list_add(struct command_list *list, struct command *command)

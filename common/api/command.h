@@ -21,7 +21,7 @@ struct command_list {
     size_t n, cap;
 };
 
-/* Puts it in its place: oldest first, by name among those of one second. */
+/* Puts it in its place: oldest first, by resourceVersion among those of one second. */
 void command_list_add(struct command_list *list, struct command *command);
 /* Takes it out; false when it is not there. */
 bool command_list_remove(struct command_list *list, const struct command *command);

@@ -199,9 +199,11 @@ static void ignore(struct job_control *control, const struct command *command)
 void commands_settle(struct job_control *control)
 {
     const char *obeyed = kube_pairs_get(&control->job->status.controlled, MEMORY_COMMAND);
+    bool turn = true;
 
     if (control->status_write.request)
         return;
+    /* The one that was obeyed goes wherever it stands: the others wait for that. */
     for (size_t i = 0; i < control->commands.n; i++) {
         const struct command *command = control->commands.items[i];
         if (obeyed && strcmp(obeyed, command->meta.uid) == 0) {
@@ -209,9 +211,9 @@ void commands_settle(struct job_control *control)
             continue;
         }
         /* The rest waits for its turn: what it does depends on what those before it did. */
-        if (!is_going(control, command) && !has_effect(control, command))
+        if (turn && !is_going(control, command) && !has_effect(control, command))
             ignore(control, command);
-        return;
+        turn = false;
     }
 }
 

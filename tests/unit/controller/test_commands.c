@@ -154,16 +154,39 @@ static void commands_are_obeyed_in_turn(void **state)
     struct server *server = *state;
 
     play_start(server, SPEC(2, 2));
-    /* Of one second: by name. */
-    play_command(server, "c", "TerminateJob");
+    /* Of one second: by resourceVersion, whatever their names. */
+    play_command(server, "c", "AbortJob");
     play_command(server, "b", "ResumeJob");
-    play_command(server, "a", "AbortJob");
+    play_command(server, "a", "TerminateJob");
     run(server, 10000);
     assert_string_equal(play_phase(server), "Terminated");
     assert_true(has(buf_str(&server->phases), "Aborting"));
     assert_true(has(buf_str(&server->phases), "Restarting"));
     assert_int_equal(server->command_deletes, 3);
     assert_false(has(buf_str(&server->said), "CommandIgnored"));
+}
+
+/* Clocks of API servers differ: an older one may come after a newer one was obeyed. */
+static void an_older_command_waits_for_the_one_that_was_obeyed(void **state)
+{
+    (void)state;
+    for (int64_t at_ms = 0; at_ms < 60; at_ms += 3) {
+        void *arg;
+        (void)server_setup(&arg);
+        struct server *server = arg;
+        play_start(server, SPEC(2, 2));
+        play_command(server, "stop", "AbortJob");
+        run(server, at_ms);
+        (void)server_put(server, SERVER_COMMANDS,
+                         json_parse(STR("{\"metadata\":{\"name\":\"go\",\"creationTimestamp\":"
+                                        "\"2020-01-01T00:00:00Z\"},\"action\":\"ResumeJob\","
+                                        "\"target\":{\"apiVersion\":\"" BATCH_API_VERSION
+                                        "\",\"kind\":\"Job\",\"name\":\"j\"}}")),
+                         NULL);
+        run(server, 10000);
+        assert_int_equal(map_count(&server->objects[SERVER_COMMANDS]), 0);
+        (void)server_teardown(&arg);
+    }
 }
 
 /* One that came before its job did, and before the controller. */
@@ -239,6 +262,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_command_that_stays_is_not_obeyed_again, server_setup,
                                         server_teardown),
         cmocka_unit_test_setup_teardown(commands_are_obeyed_in_turn, server_setup, server_teardown),
+        cmocka_unit_test(an_older_command_waits_for_the_one_that_was_obeyed),
         cmocka_unit_test_setup_teardown(a_command_that_was_there_before_is_obeyed, server_setup,
                                         server_teardown),
         cmocka_unit_test_setup_teardown(odd_commands_do_nothing, server_setup, server_teardown),
