@@ -210,6 +210,79 @@ static void refusals_are_tried_again_until_they_heal(void **state)
     assert_string_equal(group_of(scene, POD("b")), "podgroup-u1");
 }
 
+/* What is put on a pod, and what comes of it. */
+static void everything_a_pod_may_say(void **state)
+{
+    static const struct {
+        const char *labels, *annotations; /* of the pod */
+        const char *group_labels, *group_annotations, *topology;
+    } rows[] = {
+        {"\"volcano.sh/cooldown-time\":\"60s\",\"a\":\"b\"",
+         "\"volcano.sh/cooldown-time\":\"30s\",\"volcano.sh/revocable-zone\":\"*\",\"c\":\"d\"",
+         "{\"volcano.sh/cooldown-time\":\"60s\"}",
+         "{\"volcano.sh/cooldown-time\":\"30s\",\"volcano.sh/revocable-zone\":\"*\","
+         "\"volcano.sh/applied-settings\":\"...\"}",
+         NULL},
+        {"\"volcano.sh/preemptable\":\"true\"",
+         "\"volcano.sh/jdb-max-unavailable\":\"2\",\"volcano.sh/jdb-min-available\":\"1\"",
+         "{\"volcano.sh/preemptable\":\"true\"}",
+         "{\"volcano.sh/jdb-min-available\":\"1\",\"volcano.sh/applied-settings\":\"...\"}", NULL},
+        {"", "\"volcano.sh/jdb-max-unavailable\":\"2\"", "{}",
+         "{\"volcano.sh/jdb-max-unavailable\":\"2\",\"volcano.sh/applied-settings\":\"...\"}",
+         NULL},
+        {"", "\"volcano.sh/network-topology-mode\":\"SOFT\"", "{}",
+         "{\"volcano.sh/applied-settings\":\"...\"}", "{\"mode\":\"soft\"}"},
+        {"", "\"volcano.sh/network-topology-mode\":\"firm\"", "{}",
+         "{\"volcano.sh/applied-settings\":\"...\"}", "{\"mode\":\"hard\"}"},
+        {"", "\"volcano.sh/network-topology-highest-tier\":\"3\"", "{}",
+         "{\"volcano.sh/applied-settings\":\"...\"}",
+         "{\"mode\":\"hard\",\"highestTierAllowed\":3}"},
+    };
+    struct scene *scene = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        cleanup_free char *text = xasprintf(
+            "{\"metadata\":{\"uid\":\"u0\",\"labels\":{%s},\"annotations\":{%s}}," SPEC "}",
+            rows[i].labels, rows[i].annotations);
+        cluster_put(&scene->cluster, POD("p"), text);
+        cluster_run(&scene->cluster, 1000);
+        const cJSON *group = cluster_get(&scene->cluster, GROUP("u0"));
+        cleanup_free char *labels = json_print(json_at(json_at(group, "metadata"), "labels"));
+        cleanup_free char *notes = annotations_of(group);
+        assert_string_equal(labels, rows[i].group_labels);
+        assert_string_equal(notes, rows[i].group_annotations);
+        const cJSON *topology = json_at(json_at(group, "spec"), "networkTopology");
+        cleanup_free char *told = topology ? json_print(topology) : NULL;
+        assert_int_equal(told != NULL, rows[i].topology != NULL);
+        if (told)
+            assert_string_equal(told, rows[i].topology);
+        cluster_remove(&scene->cluster, POD("p"));
+        cluster_remove(&scene->cluster, GROUP("u0"));
+    }
+}
+
+static void only_whole_minimums_count(void **state)
+{
+    static const struct {
+        const char *text;
+        int minimum;
+    } rows[] = {{"0", 0}, {"7", 7}, {"-1", 1}, {"two", 1}, {"", 1}, {"99999999999", 1}};
+    struct scene *scene = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        cleanup_free char *owner = xasprintf("{\"metadata\":{\"uid\":\"u1\",\"annotations\":{"
+                                             "\"scheduling.volcano.sh/group-min-member\":\"%s\"}}}",
+                                             rows[i].text);
+        cluster_put(&scene->cluster, "/apis/apps/v1/namespaces/n/replicasets/rs", owner);
+        cluster_put(&scene->cluster, POD("p"), "{\"metadata\":{" OWNED "}," SPEC "}");
+        cluster_run(&scene->cluster, 1000);
+        const cJSON *spec = json_at(cluster_get(&scene->cluster, GROUP("u1")), "spec");
+        assert_int_equal(json_number(spec, "minMember"), rows[i].minimum);
+        cluster_remove(&scene->cluster, POD("p"));
+        cluster_remove(&scene->cluster, GROUP("u1"));
+    }
+}
+
 /* ---- following ---------------------------------------------------------------------------------
  */
 
@@ -558,6 +631,8 @@ int main(void)
         TEST(what_has_a_group_or_ended_is_left_alone),
         TEST(a_group_that_is_there_is_not_changed),
         TEST(refusals_are_tried_again_until_they_heal),
+        TEST(everything_a_pod_may_say),
+        TEST(only_whole_minimums_count),
         TEST(annotations_of_owners_are_followed),
         TEST(what_users_set_on_a_group_stays),
         TEST(the_newest_pod_of_the_newest_revision_is_followed),
