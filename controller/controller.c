@@ -368,6 +368,7 @@ struct controller *controller_new(struct loop *loop, struct kube_transport *tran
     controller->transport = transport;
     controller->window = window;
     controller->events = events;
+    controller->creation_chunk = CREATION_CHUNK_PRESET;
     list_init(&controller->dirty);
     loop_deferred_init(&controller->pass, run_pass, controller);
     informers_init(&controller->informers, loop, transport);
@@ -384,6 +385,7 @@ void controller_set_parts(struct controller *controller, const struct controller
     controller->garbage_off = !parts->garbage;
     controller->owner_annotations_off = !parts->owner_annotations;
     controller->workloads_off = !parts->workloads;
+    controller->creation_chunk = parts->creation_chunk;
 }
 
 void controller_set_metrics(struct controller *controller, struct metrics *metrics)

@@ -43,6 +43,7 @@ struct controller {
     struct queues *queue_control;           /* owned */
     struct podgroups *bare_pods;            /* owned; NULL before controller_follow_pods */
     VEC(char *) selectors;                  /* owned; of the pods that it cares for */
+    uint32_t creation_chunk;                /* creates of one job under way at most */
     bool sweep_due;                         /* there may be Commands for jobs that do not exist */
     bool leading;                           /* may write for jobs */
     bool jobs_off, queues_off, garbage_off; /* see controller_set_parts */

@@ -17,6 +17,7 @@ struct controller_options controller_options = {
     .scheduler_names = {.items = {DEFAULT_SCHEDULER_NAME}, .n = 1},
     .controllers = {.items = {"*"}, .n = 1},
     .inherit_owner_annotations = true,
+    .creation_chunk = CREATION_CHUNK_PRESET,
 };
 
 const struct flag controller_flags[] = {
@@ -28,6 +29,8 @@ const struct flag controller_flags[] = {
      "Gates to set, as in WorkLoadSupport=true,VolcanoJobSupport=false."},
     {"inherit-owner-annotations", 0, FLAG_BOOL, &controller_options.inherit_owner_annotations,
      "PodGroups of bare pods inherit the annotations of the pods' owners."},
+    {"creation-chunk", 0, FLAG_INT, &controller_options.creation_chunk,
+     "Pods of one job whose creation may wait at once (1 to 100000)."},
     {"worker-threads", 0, FLAG_IGNORED, NULL, ONE_LOOP},
     {"worker-threads-for-podgroup", 0, FLAG_IGNORED, NULL, ONE_LOOP},
     {"worker-threads-for-queue", 0, FLAG_IGNORED, NULL, ONE_LOOP},
@@ -153,6 +156,9 @@ int controller_options_parts(const struct controller_options *options,
         if (gates[i].set)
             log_info("feature gate has no effect gate=%s", gates[i].name);
     }
+    if (options->creation_chunk < 1 || options->creation_chunk > CREATION_CHUNK_MOST)
+        return error_set(err, ERROR_INVALID, "--creation-chunk must be from 1 to %d",
+                         CREATION_CHUNK_MOST);
     *ret_parts = (struct controller_parts){
         .jobs = on[PART_JOBS] && gates[JOBS].on,
         .podgroups = on[PART_PODGROUPS],
@@ -160,6 +166,7 @@ int controller_options_parts(const struct controller_options *options,
         .garbage = on[PART_GARBAGE],
         .owner_annotations = options->inherit_owner_annotations,
         .workloads = gates[WORKLOADS].on,
+        .creation_chunk = (uint32_t)options->creation_chunk,
     };
     return 0;
 }

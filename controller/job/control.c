@@ -232,6 +232,8 @@ static void count(const struct job_control *control, struct task_control *task,
         task->counts.terminating += by;
     else
         task->counts.by_phase[pod->phase] += by;
+    if (!pod->bound && !pod->meta.deleted_ns && pod->phase == POD_PHASE_PENDING)
+        task->unbound += (uint32_t)by;
     if (lifecycle_is_old(pod, control->seen_version))
         task->old += by;
     else if (pod->phase == POD_PHASE_RUNNING && pod->ready && !pod->meta.deleted_ns)
@@ -471,9 +473,24 @@ static bool memory_is_news(struct job_control *control)
     return news;
 }
 
+/* What its annotations ask of the fan-out; a weight that is no number is none. */
+static void read_wishes(struct job_control *control, const struct job *job)
+{
+    const char *weight = kube_pairs_get(&job->meta.annotations, KEY_CREATION_WEIGHT);
+    const char *beyond = kube_pairs_get(&job->meta.annotations, KEY_BEYOND_MINIMUM);
+    int64_t value = 1;
+
+    if (weight && !str_to_i64(str_of(weight), &value))
+        value = 1;
+    window_flow_set_weight(&control->flow, value);
+    control->as_placed = beyond && strcmp(beyond, "as-placed") == 0;
+}
+
 void job_control_set_job(struct job_control *control, struct job *job, bool spec_changed)
 {
     control->job = job;
+    if (job)
+        read_wishes(control, job);
     if (spec_changed) {
         control->doomed = false;
         control->min_resources_known = false;

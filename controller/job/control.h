@@ -18,9 +18,6 @@
 #include "controller/job/template.h"
 #include "loop/backoff.h"
 
-/* Creates of one job waiting in the window at most, so that memory stays flat at any size. */
-#define JOB_CREATE_CHUNK 1024
-
 /* For so many seconds a server that answers 429 is waited for before the job says so. */
 #define JOB_PATIENCE_S 5
 
@@ -40,6 +37,7 @@ struct task_control {
     uint32_t vacant;           /* slots with neither pod nor create, and not finished */
     uint32_t cursor;           /* no vacant slot below */
     struct task_counts counts; /* of the pods in slots, and of finished indices without one */
+    uint32_t unbound;          /* pods in slots that wait for a node */
     int32_t old;               /* pods in slots of a version before the job's */
     int64_t failing_ns;        /* wall time since when its containers restart too often, 0: not */
     bool held;                 /* waits for other tasks: see depends.h */
@@ -147,6 +145,7 @@ struct job_control {
     struct loop_timer hold;        /* active: no creates before it fires */
     bool probing;                  /* after a refusal: one create at a time until one succeeds */
     struct job_trouble troubles[JOB_TROUBLE_COUNT];
+    bool as_placed;  /* beyond the minimum pods are created as those before get nodes */
     bool names_held; /* pods of an earlier job have names that we need */
     bool doomed;     /* a refusal that can never heal: the job fails */
 

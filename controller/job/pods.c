@@ -97,7 +97,7 @@ static void create_withdraw(struct pod_create *create)
 /* ---- refusals ---------------------------------------------------------------------------------
  */
 
-static void clear_trouble(struct job_control *control)
+void pods_clear_trouble(struct job_control *control)
 {
     control->probing = false;
     backoff_reset(&control->create_backoff);
@@ -108,7 +108,7 @@ static void clear_trouble(struct job_control *control)
 static void took(struct pod_create *create)
 {
     if (create->probe || !create->control->probing)
-        clear_trouble(create->control);
+        pods_clear_trouble(create->control);
 }
 
 /* Withdraws what waits in the window; what is in flight or in doubt is left to be settled. */
@@ -304,7 +304,7 @@ static void created(const struct kube_result *result, void *arg)
     }
 }
 
-static void create_submit(struct job_control *control, const char *task, uint32_t index)
+void pods_create(struct job_control *control, const char *task, uint32_t index)
 {
     struct controller *controller = control->controller;
     struct pod_create *create = xnew(struct pod_create);
@@ -331,71 +331,6 @@ static void create_submit(struct job_control *control, const char *task, uint32_
                                 .arg = create,
                                 .patience_s = job_patience(control->create_backoff.failures),
                             });
-}
-
-/*
- * A pod of an earlier job of the same name still holds this name: it goes soon, and its going wakes
- * us. Of any other pod the API server's refusal tells, so that the job can say what it waits for.
- */
-static bool name_taken(struct job_control *control, const char *task, uint32_t index)
-{
-    cleanup_buf struct buf name = BUF_INIT(1024);
-    const struct podstate *pod;
-
-    pod_name_write(&name, control->name, task, index);
-    pod = store_get(control->controller->pods, str_of(control->ns), buf_str(&name));
-    return pod && pod->meta.controller.uid && pod->job_name == control->name;
-}
-
-static void fill_task(struct job_control *control, struct task_control *task, uint32_t limit)
-{
-    bool skipped = false;
-    uint32_t index = task->cursor;
-
-    for (; index < task->size && task->vacant > 0 && control->create_count < limit; index++) {
-        const struct pod_slot *slot = &task->slots[index];
-        if (slot->pod || slot->create || ranges_has(&task->finished, index))
-            continue;
-        if (name_taken(control, task->name, index))
-            skipped = true;
-        else
-            create_submit(control, task->name, index);
-    }
-    control->names_held |= skipped;
-    if (!skipped)
-        task->cursor = index;
-}
-
-/* Also when the job was scaled to what there is. */
-static bool nothing_missing(const struct job_control *control)
-{
-    for (uint32_t i = 0; i < control->task_count; i++) {
-        if (control->tasks[i].vacant > 0 && depends_may_start(control, i))
-            return false;
-    }
-    return true;
-}
-
-void pods_create_missing(struct job_control *control)
-{
-    uint32_t limit = control->probing ? 1 : JOB_CREATE_CHUNK;
-    int32_t minimum = depends_minimum(control);
-    bool held = control->names_held;
-    uint32_t present;
-
-    if (loop_timer_active(&control->hold))
-        return;
-    control->names_held = false;
-    for (uint32_t i = 0; i < control->task_count; i++)
-        if (depends_may_start(control, i))
-            fill_task(control, &control->tasks[i], limit);
-    if (control->names_held != held)
-        job_control_mark(control); /* the status tells */
-    present = job_control_present(control) - control->create_count;
-    if (control->create_count == 0 && nothing_missing(control))
-        clear_trouble(control);
-    window_flow_set_missing(&control->flow,
-                            minimum > (int64_t)present ? (uint32_t)minimum - present : 0);
 }
 
 void pods_cancel_creates(struct job_control *control)

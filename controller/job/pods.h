@@ -11,8 +11,13 @@
 
 #include "controller/job/control.h"
 
-/* Queues creates for vacant slots, at most JOB_CREATE_CHUNK at a time. */
+/* Queues the create of one pod, whose slot is vacant. */
+void pods_create(struct job_control *control, const char *task, uint32_t index);
+/* Queues creates for vacant slots, at most controller.creation_chunk of a job at a time; see
+ * fill.c. */
 void pods_create_missing(struct job_control *control);
+/* Creates are refused no more: what the job said of it is over. */
+void pods_clear_trouble(struct job_control *control);
 /* Withdraws every create that is not settled. */
 void pods_cancel_creates(struct job_control *control);
 /* After the slots were laid out anew: creates find their slots or are withdrawn. */

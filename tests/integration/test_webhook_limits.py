@@ -19,7 +19,7 @@ PATH = "/jobs/validate"
 
 @pytest.fixture(scope="module")
 def product(controlplane):
-    made = Pumice(controlplane, tied=True)
+    made = Pumice(controlplane, tied=True, replica="-limits")
     try:
         controlplane.create("/apis/scheduling.volcano.sh/v1beta1/queues", queue("default"))
     except RuntimeError as error:  # another test made it

@@ -144,12 +144,17 @@ class Binary(Process):
 
 
 class Pumice:
-    """The three binaries: `webhook`, `controller`, `scheduler`."""
+    """The three binaries: `webhook`, `controller`, `scheduler`.
 
-    def __init__(self, plane, folder=None, manifests=ROOT / "manifests", tied=False):
+    Several of a control plane need different names of their `replica`, as in "-b": log and pid files
+    have it.
+    """
+
+    def __init__(self, plane, folder=None, manifests=ROOT / "manifests", tied=False, replica=""):
         self.plane = plane
         self.bin = Path(folder) if folder else build_folder()
         self.tied = tied
+        self.replica = replica
         self.crds = manifests / "crds.yaml"
         self.install = list(filter(None, yaml.safe_load_all(
             (manifests / "install.yaml").read_text())))
@@ -173,7 +178,8 @@ class Pumice:
 
     def _binary(self, name, deployment, identity, changes, metrics_flag="listen-address"):
         flags = {**self._deployed_flags(deployment), "healthz-address": address(), **changes}
-        return Binary(self, name, self.plane.kubeconfig(identity), flags, metrics_flag)
+        return Binary(self, name, self.plane.kubeconfig(identity), flags, metrics_flag,
+                      self.replica)
 
     def _object(self, kind, name):
         for found in self.install:

@@ -10,7 +10,8 @@
 
 static struct controller_options with(const char *controllers, const char *gates)
 {
-    struct controller_options options = {.inherit_owner_annotations = true};
+    struct controller_options options = {.inherit_owner_annotations = true,
+                                         .creation_chunk = CREATION_CHUNK_PRESET};
 
     if (controllers)
         options.controllers = (struct flag_strings){.items = {controllers}, .n = 1};
@@ -142,6 +143,27 @@ static void flags_of_the_reference_are_accepted(void **state)
         free(argv[i]);
 }
 
+static void the_chunk_has_bounds(void **state)
+{
+    const struct {
+        int64_t chunk;
+        int rc;
+    } rows[] = {{0, -1}, {1, 0}, {CREATION_CHUNK_MOST, 0}, {CREATION_CHUNK_MOST + 1, -1}, {-5, -1}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct controller_options options = with("*", NULL);
+        struct controller_parts parts;
+        struct error err = ERROR_INIT;
+        options.creation_chunk = rows[i].chunk;
+        assert_int_equal(controller_options_parts(&options, &parts, &err), rows[i].rc);
+        if (rows[i].rc == 0)
+            assert_int_equal(parts.creation_chunk, rows[i].chunk);
+        else
+            assert_non_null(strstr(err.text, "--creation-chunk"));
+    }
+}
+
 int main(void)
 {
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
@@ -150,6 +172,7 @@ int main(void)
         cmocka_unit_test(a_controller_named_twice_is_refused),
         cmocka_unit_test(gates_and_what_they_do),
         cmocka_unit_test(flags_of_the_reference_are_accepted),
+        cmocka_unit_test(the_chunk_has_bounds),
     };
 
     return cmocka_run_group_tests(all, NULL, NULL);
