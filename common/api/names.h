@@ -35,8 +35,8 @@
 #define KEY_TASK_PRIORITY "volcano.sh/task-priority"
 #define KEY_CREATION_WEIGHT "pumice.sh/creation-weight" /* of jobs: share of the fan-out */
 #define KEY_BEYOND_MINIMUM "pumice.sh/beyond-minimum"   /* of jobs: "as-placed" */
-#define KEY_PREEMPTABLE "volcano.sh/preemptable"     /* L */
-#define KEY_COOLDOWN_TIME "volcano.sh/cooldown-time" /* L */
+#define KEY_PREEMPTABLE "volcano.sh/preemptable"        /* L */
+#define KEY_COOLDOWN_TIME "volcano.sh/cooldown-time"    /* L */
 #define KEY_REVOCABLE_ZONE "volcano.sh/revocable-zone"
 #define KEY_JDB_MIN_AVAILABLE "volcano.sh/jdb-min-available"
 #define KEY_JDB_MAX_UNAVAILABLE "volcano.sh/jdb-max-unavailable"
@@ -46,12 +46,11 @@
 #define KEY_JOB_FORWARDING "volcano.sh/job-forwarding" /* L */
 
 /* Of pods of others and of their owners. */
-/* Of PodGroups of pods of others: what was taken over from pods and owners, as JSON. */
-#define KEY_APPLIED_SETTINGS "volcano.sh/applied-settings"
 #define KEY_GROUP_MIN_MEMBER "scheduling.volcano.sh/group-min-member"
 #define KEY_POD_QUEUE "scheduling.volcano.sh/queue-name"
 #define KEY_TOPOLOGY_MODE "volcano.sh/network-topology-mode"
 #define KEY_TOPOLOGY_HIGHEST_TIER "volcano.sh/network-topology-highest-tier"
+#define KEY_APPLIED_SETTINGS "volcano.sh/applied-settings" /* of their PodGroups; JSON */
 
 #define PATH_REPLICASETS "/apis/apps/v1/replicasets"
 #define PATH_STATEFULSETS "/apis/apps/v1/statefulsets"
