@@ -105,11 +105,11 @@ static void group_changed(void *arg, void *old_object, void *new_object)
 {
     struct podgroups *podgroups = arg;
     const struct podgroup *old = old_object, *now = new_object;
-    const struct kube_meta *meta = now ? &now->meta : &old->meta;
     cleanup_buf struct buf key = BUF_INIT(1024);
 
-    if (old && now)
-        return;
+    if (!old == !now)
+        return; /* it is there as before */
+    const struct kube_meta *meta = now ? &now->meta : &old->meta;
     buf_printf(&key, "%s/%s", meta->ns, meta->name);
     struct group *group = map_get(&podgroups->groups, buf_str(&key));
     if (group)
