@@ -1,16 +1,20 @@
-"""Single runs of a fan-out shape on a real control plane: the bare limit, and our binaries.
+"""Single runs of a fan-out shape: the bare limit, and our binaries.
 
-`Bench` owns the control plane, with nodes, CRDs, webhooks and our webhook process; controller and
-scheduler run in our runs alone. All runs share the API server and the nodes, each has its own
-namespace, which is emptied and deleted after it. A run is a dictionary that JSON can hold: what
-audit.summarise says, what loadgen saw, CPU and memory of each process.
+A `Runner` knows how a run goes; `Bench` owns a control plane for it, with nodes, CRDs, webhooks and
+our webhook process, and starts controller and scheduler in our runs alone. All runs share the API
+server and the nodes, each has its own namespace, which is emptied and deleted after it. A run is a
+dictionary that JSON can hold: what audit.summarise says, what loadgen saw, CPU and memory of each
+process.
 """
 
 import json
+import re
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "integration"))
@@ -24,10 +28,15 @@ from cluster import ControlPlane  # noqa: E402  (harness puts its folder on the 
 from cluster_process import ProcessError  # noqa: E402
 
 import audit  # noqa: E402
+import shapes  # noqa: E402
 
-PODS_PER_NODE = 110
 QUIET = 2.5  # seconds without a write in the namespace that end a run
-BIND = b'"subresource":"binding"'
+BARE_MODES = ("bare", "in-turn")  # loadgen plays controller and scheduler
+LOADGEN = {"bare": "bare", "in-turn": "bare", "probe": "probe"}  # what it is called with: or submit
+WRITE = re.compile(rb'"verb":"(create|update|patch|delete|deletecollection)"')
+BIND = re.compile(rb'"subresource":"binding".*"code":201')
+CREATE = re.compile(rb'"verb":"create".*"resource":"pods","namespace":"[^"]*","name":"j[^"]*",'
+                    rb'(?!.*"subresource").*"code":201')
 
 
 class BenchError(RuntimeError):
@@ -42,23 +51,28 @@ class AuditFollower:
         self._file.seek(0, 2)
         self._rest = b""
         self._mark = f'"namespace":"{namespace}"'.encode()
-        self.lines = []
-        self.binds = 0
-        self.last = time.monotonic()  # of a write in the namespace
+        self._lines = []
+        self.binds = self.creates = 0  # creates are of pods, those of probes left out
+        self._last = time.monotonic()  # of a write in the namespace
 
     def poll(self):
         """Takes in what is new."""
         text = self._rest + self._file.read()
         *lines, self._rest = text.split(b"\n")
         for line in lines:
-            self.lines.append(line)
-            if self._mark in line:
-                self.last = time.monotonic()
-                self.binds += BIND in line
+            self._lines.append(line)
+            if self._mark in line and WRITE.search(line):
+                self._last = time.monotonic()
+                self.binds += BIND.search(line) is not None
+                self.creates += CREATE.search(line) is not None
 
     def quiet(self):
         """For how many seconds nobody has written in the namespace."""
-        return time.monotonic() - self.last
+        return time.monotonic() - self._last
+
+    def requests(self):
+        """All that was read, as audit.parse gives it."""
+        return audit.parse(self._lines)
 
     def close(self):
         """Closes the log."""
@@ -94,17 +108,129 @@ def peak_kib(pid):
     raise BenchError(f"/proc/{pid}/status has no VmHWM")
 
 
-class Bench:
-    """The control plane and the product of a benchmark. Use it in a `with` statement."""
+class Session(NamedTuple):
+    """What a run happens in."""
+
+    namespace: str
+    follower: AuditFollower
+    usage: Usage
+
+
+class Runner:
+    """How a run goes. `plane` has a server, pki and kubeconfig; `product` is None if not ours."""
 
     def __init__(self, folder, options):
         self.folder = Path(folder)
         self.options = options
         self.loadgen = self.folder / "loadgen"
-        self.plane = ControlPlane(self.folder, audit=True, tied=True)
-        self.product = None
-        self.api = None
+        self.plane = self.product = self.api = None
         self._number = 0
+
+    # What kinds of runners differ in
+
+    def follow(self, namespace):
+        """A follower of what is written in a namespace from now on."""
+        return AuditFollower(self.plane.audit_log, namespace)
+
+    def processes(self):
+        """The processes whose CPU and memory are of interest."""
+        raise NotImplementedError
+
+    def prepare(self, mode):
+        """Makes everything ready for a run."""
+
+    def rest(self, mode):
+        """Is called after a run, before its namespace is deleted."""
+
+    # Runs
+
+    def run(self, mode, shape, **flags):
+        """One run; flags are more of loadgen. Raises BenchError if it does not come to its end."""
+        with self.session(mode, shape) as session:
+            seen = self.generate(self.loadgen_command(mode, shape, session.namespace, **flags))
+            self.wait_end(shape, session, shape.total)
+            used = session.usage.read()
+            self.check_end(mode, shape, session.namespace)
+            run = audit.summarise(session.follower.requests(), session.namespace, *shape)
+        return {"mode": mode, "namespace": session.namespace, **run, "usage": used,
+                "loadgen": seen}
+
+    @contextmanager
+    def session(self, mode, shape):
+        """A fresh namespace, followed; it is emptied and deleted after a run that did not fail."""
+        self._number += 1
+        namespace = self.api.make_namespace(f"{mode}-{self._number}")
+        self.prepare(mode)
+        follower = self.follow(namespace)
+        try:
+            yield Session(namespace, follower, Usage(self.processes()))
+        finally:
+            follower.close()
+        self.rest(mode)
+        self.remove(namespace, 180 + shape.total / 20)
+
+    def loadgen_command(self, mode, shape, namespace, **more):
+        """The command line of loadgen for a run; more are flags that are added or replaced."""
+        bare = mode in BARE_MODES
+        flags = {"server": self.plane.server, "pki": self.plane.pki.folder, "namespace": namespace,
+                 "jobs": shape.jobs, "pods": shape.pods, "nodes": self.options.nodes,
+                 "in-flight": 32 if bare else 16, **more}
+        if mode == "in-turn":
+            flags["order"] = "in-turn"
+        return [str(self.loadgen), LOADGEN.get(mode, "submit"),
+                *(f"--{name}={value}" for name, value in flags.items())]
+
+    def generate(self, command):
+        """Runs loadgen to its end; gives what it saw."""
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise BenchError(f"{' '.join(command[:2])} failed: {done.stderr.strip()}")
+        return json.loads(done.stdout)
+
+    def timeout(self, shape):
+        """The seconds that a run of a shape may take."""
+        return self.options.timeout or 120 + shape.total / 20
+
+    def wait_end(self, shape, session, wanted):
+        """Waits until all pods are bound and nobody writes in the namespace any more."""
+        follower, timeout = session.follower, self.timeout(shape)
+        deadline = time.monotonic() + timeout
+        follower.poll()
+        while follower.binds < wanted or follower.quiet() < QUIET:
+            if time.monotonic() > deadline:
+                raise BenchError(
+                    f"after {timeout:.0f} s there are {follower.binds} binds of {wanted}, and the "
+                    f"last write was {follower.quiet():.1f} s ago.\n"
+                    + describe(self.api, session.namespace, self.product))
+            time.sleep(0.25)
+            follower.poll()
+
+    def check_end(self, mode, shape, namespace):
+        """All pods have to run, and all jobs have to say so."""
+        running = sum(pod["status"].get("phase") == "Running" for pod in self.api.pods(namespace))
+        phases = [one.get("status", {}).get("state", {}).get("phase")
+                  for one in self.api.jobs(namespace)]
+        if running != shape.total or phases != ["Running"] * shape.jobs:
+            raise BenchError(f"the {mode} run ended with {running} running pods of {shape.total} "
+                             f"and {phases.count('Running')} running jobs of {shape.jobs}")
+
+    def remove(self, namespace, timeout):
+        """Deletes a namespace and waits until it is gone."""
+        self.api.remove_namespace(namespace, timeout=timeout)
+
+        def gone():
+            names = [found.metadata.name for found in self.api.core.list_namespace().items]
+            return namespace not in names
+        wait_until(gone, timeout, f"namespace {namespace} is gone", interval=0.5)
+
+
+class Bench(Runner):
+    """The control plane and the product of a benchmark. Use it in a `with` statement."""
+
+    def __init__(self, folder, options):
+        super().__init__(folder, options)
+        policy = f"--audit-policy-file={HERE / 'audit-policy.yaml'}"
+        self.plane = ControlPlane(self.folder, audit=True, apiserver_args=[policy], tied=True)
 
     def __enter__(self):
         try:
@@ -129,7 +255,7 @@ class Bench:
         product.apply_manifests()
         self.plane.start_kwok()
         nodes = self.options.nodes
-        self.plane.add_nodes(nodes, pods=PODS_PER_NODE, wait=60 + nodes)
+        self.plane.add_nodes(nodes, pods=shapes.PODS_PER_NODE + 10, wait=60 + nodes)
         if self.options.bare_only:
             self.plane.create("/apis/scheduling.volcano.sh/v1beta1/queues", {
                 "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue",
@@ -139,79 +265,28 @@ class Bench:
         product.start()
         self._stop_pair()
 
-    # Runs
-
-    def run(self, mode):
-        """One run, mode "bare" or "ours"; raises BenchError if it does not come to its end."""
-        self._number += 1
-        namespace = self.api.make_namespace(f"{mode}-{self._number}")
-        if mode == "ours":
-            self._start_pair()
-        self._settle()
-        follower = AuditFollower(self.plane.audit_log, namespace)
-        usage = Usage(self._processes())
-        try:
-            seen = self._loadgen(mode, namespace)
-            self._wait_end(namespace, follower)
-            used = usage.read()
-            self._check_end(mode, namespace)
-        finally:
-            follower.close()
-        run = audit.summarise(audit.parse(follower.lines), namespace, self.options.jobs,
-                              self.options.pods)
-        self._clean(mode, namespace)
-        return {"mode": mode, "namespace": namespace, **run, "usage": used, "loadgen": seen}
-
-    def _processes(self):
+    def processes(self):
         ours = self.product.all if self.product else ()
         return [self.plane.process(name) for name in ("kube-apiserver", "etcd", "kwok",
                                                       "kube-controller-manager")] + list(ours)
 
-    def _loadgen(self, mode, namespace):
-        options = self.options
-        command = [self.loadgen, "bare" if mode == "bare" else "submit",
-                   f"--server={self.plane.server}", f"--pki={self.plane.pki.folder}",
-                   f"--namespace={namespace}", f"--jobs={options.jobs}", f"--pods={options.pods}",
-                   f"--nodes={options.nodes}", f"--in-flight={32 if mode == 'bare' else 16}"]
-        done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
-        if done.returncode != 0:
-            raise BenchError(f"the {mode} run failed: {done.stderr.strip()}")
-        return json.loads(done.stdout)
+    def prepare(self, mode):
+        if mode not in BARE_MODES:
+            self._start_pair()
+        self._settle()
 
-    def _wait_end(self, namespace, follower):
-        """Waits until all pods are bound and nobody writes in the namespace any more."""
-        wanted = self.options.jobs * self.options.pods
-        deadline = time.monotonic() + self.options.timeout
-        follower.poll()
-        while follower.binds < wanted or follower.quiet() < QUIET:
-            if time.monotonic() > deadline:
-                raise BenchError(
-                    f"after {self.options.timeout:.0f} s there are {follower.binds} binds of "
-                    f"{wanted}, and the last write was {follower.quiet():.1f} s ago.\n"
-                    + describe(self.api, namespace, self.product))
-            time.sleep(0.25)
-            follower.poll()
-
-    def _check_end(self, mode, namespace):
-        """All pods have to run, and all jobs have to say so."""
-        running = sum(pod["status"].get("phase") == "Running" for pod in self.api.pods(namespace))
-        wanted = self.options.jobs * self.options.pods
-        phases = [one.get("status", {}).get("state", {}).get("phase")
-                  for one in self.api.jobs(namespace)]
-        if running != wanted or phases != ["Running"] * self.options.jobs:
-            raise BenchError(f"the {mode} run ended with {running} running pods of {wanted} and "
-                             f"the jobs in the phases {phases}")
-
-    # Around them
+    def rest(self, mode):
+        if mode not in BARE_MODES:
+            self._stop_pair()
 
     def _start_pair(self):
         """Starts controller and scheduler, and sees a small job through to know that they lead."""
         self.product.controller.start()
         self.product.scheduler.start()
-        namespace = self.api.make_namespace(f"probe-{self._number}")
-        self.api.create_job(namespace, job("probe", [task("main", 1)]))
-        self.api.wait_phase(namespace, "probe", "Running", timeout=60)
-        self._remove(namespace)
+        namespace = self.api.make_namespace(f"first-{self._number}")
+        self.api.create_job(namespace, job("first", [task("main", 1)]))
+        self.api.wait_phase(namespace, "first", "Running", timeout=60)
+        self.remove(namespace, 180)
 
     def _stop_pair(self):
         for binary in (self.product.scheduler, self.product.controller):
@@ -219,20 +294,6 @@ class Bench:
             if code:
                 raise ProcessError(f"{binary.name} ended with exit code {code} on SIGTERM. "
                                    f"Log: {binary.log}")
-
-    def _clean(self, mode, namespace):
-        if mode == "ours":
-            self._stop_pair()
-        self._remove(namespace)
-
-    def _remove(self, namespace):
-        """Deletes a namespace and waits until it is gone."""
-        self.api.remove_namespace(namespace, timeout=180)
-
-        def gone():
-            names = [found.metadata.name for found in self.api.core.list_namespace().items]
-            return namespace not in names
-        wait_until(gone, 180, f"namespace {namespace} is gone", interval=0.5)
 
     def _settle(self, quiet=0.15, timeout=20):
         """Waits until the API server has nothing left to do, at most `timeout` seconds."""

@@ -68,7 +68,9 @@ def test_the_run_is_from_the_first_job_received_to_the_last_bind_answered():
     assert found["whole_run_s"] == pytest.approx(3.0)
     assert found["bound_per_s"] == pytest.approx(4 / 3)
     assert found["milestones"]["controller create pods"] == pytest.approx([0.2, 2.7])
-    assert found["per_second"]["creates"] == [2, 0, 2]
+    assert found["curves"]["step_s"] == 0.1
+    created = found["curves"]["created"]
+    assert [step for step, count in enumerate(created) if count] == [3, 7, 23, 27]
 
 
 def test_the_gap_is_between_answers_of_creates():
@@ -154,11 +156,78 @@ def test_load_tells_rate_latency_and_requests_in_flight():
 
 
 def test_the_table_has_client_verb_resource_and_code():
-    rows = summary(clean())["writes"]
+    rows = summary(clean())["requests"]
     assert ["controller", "create", "pods", 201, 4] in rows
     assert ["scheduler", "create", "pods/binding", 201, 4] in rows
     assert ["user", "create", "jobs", 201, 2] in rows
     assert [row[4] for row in rows] == sorted((row[4] for row in rows), reverse=True)
+
+
+def test_reads_are_counted_and_are_no_writes():
+    lines = clean() + [
+        line(CONTROLLER, "get", "pods", "j00000-main-0", 11.2, 11.3, 404),
+        line(CONTROLLER, "watch", "jobs", "", 9, 9.1, 200, namespace="", stage="ResponseStarted"),
+        line(CONTROLLER, "watch", "jobs", "", 9, 30, 200, namespace=""),
+        line("someone", "list", "pods", "", 11, 11.1, 200, namespace="")]
+    found = summary(lines)
+    assert ["controller", "get", "pods", 404, 1] in found["requests"]
+    assert ["controller", "watch", "jobs", 200, 1] in found["requests"]
+    assert not [row for row in found["requests"] if row[0] == "someone"]
+    assert found["failures"] == {}
+    assert found["idle"]["seconds"] == pytest.approx(summary(clean())["idle"]["seconds"])
+
+
+def test_a_pod_runs_from_the_first_write_of_its_status_by_the_agent_of_its_node():
+    lines = clean() + [line("system:node:n1", "patch", "pods/status", "j00000-main-0", 11.6, 11.7, 200),
+                       line(CONTROLLER, "patch", "pods/status", "j00000-main-0", 10.9, 11.0, 200)]
+    running = summary(lines)["curves"]["running"]
+    assert [step for step, count in enumerate(running) if count] == [13, 15, 33, 35]
+    assert summary(lines)["budget"]["allowed"] == 2 * (5 + 2)
+
+
+def test_gangs_are_complete_with_their_last_pod():
+    found = summary(clean())["gangs"]
+    assert (found["created"]["mean_s"], found["created"]["last_s"]) == pytest.approx((1.7, 2.7))
+    assert (found["bound"]["mean_s"], found["bound"]["last_s"]) == pytest.approx((2.0, 3.0))
+
+
+def overlapping():
+    """Two jobs that are admitted before the first pod; one is created whole before the other."""
+    lines = [text for job, at in (("j00000", 10), ("j00001", 10)) for text in job_lines(job, at)]
+    created = [text for text in lines if '"create"' in text and '"resource": "pods"' in text
+               and '"subresource": ""' in text]
+    others = [text for text in lines if text not in created]
+    return others + [line(CONTROLLER, "create", "pods", name, at, at + 0.1) for name, at in (
+        ("j00000-main-0", 10.2), ("j00000-main-1", 10.3), ("j00001-main-0", 10.4),
+        ("j00001-main-1", 10.5))]
+
+
+def test_in_turn_the_same_creates_complete_the_gangs_later():
+    found = summary(overlapping())["gangs"]
+    assert found["created"]["curve"] == [pytest.approx([0.4, 1]), pytest.approx([0.6, 2])]
+    assert found["in_turn"]["curve"] == [pytest.approx([0.5, 1]), pytest.approx([0.6, 2])]
+
+
+def test_a_job_takes_turns_only_from_its_admission_on():
+    # The first job's pods are all created before the second job is there.
+    found = summary(clean())["gangs"]
+    assert found["in_turn"]["mean_s"] == pytest.approx(found["created"]["mean_s"])
+
+
+def test_the_variation_is_that_of_creates():
+    lines = clean() + [line(CONTROLLER, "create", "pods", f"j00002-main-{i}", 10 + i / 100,
+                            10.005 + i / 100) for i in range(101)]
+    assert summary(lines)["variation"] > 0.1
+    assert summary(job_lines("j00000", 10), jobs=1)["variation"] == pytest.approx(3 ** 0.5)
+
+
+def test_jobs_over_their_budget_are_all_counted_and_some_named():
+    lines = clean()
+    for job in range(30):
+        lines += [line(CONTROLLER, "patch", "jobs/status", f"j{100 + job:05}", 11, 11.1, 200)] * 6
+    found = summary(lines)["budget"]
+    assert found["jobs_over"] == 30
+    assert len(found["over"]) == audit.OVER_NAMED
 
 
 def test_a_log_without_binds_is_refused():

@@ -28,6 +28,7 @@ type plan struct {
 	users     users
 	sched     *scheduler
 	bare      bool
+	inTurn    bool         // jobs take turns with their creates
 	binds     atomic.Int64 // for spreading binds over the nodes
 }
 
@@ -41,7 +42,11 @@ type job struct {
 func (p *plan) begin() {
 	for number := range p.shape.jobs {
 		j := &job{number: number, name: jobName(number)}
-		p.sched.add(&task{class: classSubmit, job: number, kind: "job create", send: func(ctx context.Context) error {
+		c := classSubmit
+		if p.inTurn {
+			c = classObject // who takes turns has to be there
+		}
+		p.sched.add(&task{class: c, job: number, kind: "job create", send: func(ctx context.Context) error {
 			return p.submit(ctx, j)
 		}})
 	}
@@ -76,13 +81,18 @@ func (p *plan) admit(j *job) {
 }
 
 func (p *plan) createPods(j *job) {
+	first := p.sched.turn()
 	for index := range p.shape.pods {
-		p.add(j, classCreate, "pod create", p.users.controller, "POST", p.pods(), contentJSON,
+		t := p.task(j, classCreate, "pod create", p.users.controller, "POST", p.pods(), contentJSON,
 			podBody(p.shape, p.namespace, j, index), func() {
 				if j.created.Add(1) == int64(p.shape.pods) {
 					p.bindPods(j)
 				}
 			})
+		if p.inTurn {
+			t.rank = first + index
+		}
+		p.sched.add(t)
 	}
 }
 
@@ -106,9 +116,14 @@ func (p *plan) finish(j *job) {
 		runningBody(p.shape, j), nil)
 }
 
-// add makes a request ready; then, if not nil, is called after its success.
+// add makes a request ready.
 func (p *plan) add(j *job, c class, kind string, who *client, method, path, content string, body []byte, then func()) {
-	p.sched.add(&task{class: c, job: j.number, kind: kind, send: func(ctx context.Context) error {
+	p.sched.add(p.task(j, c, kind, who, method, path, content, body, then))
+}
+
+// task is a request; then, if not nil, is called after its success.
+func (p *plan) task(j *job, c class, kind string, who *client, method, path, content string, body []byte, then func()) *task {
+	return &task{class: c, job: j.number, kind: kind, send: func(ctx context.Context) error {
 		if _, err := who.send(ctx, method, path, content, body); err != nil {
 			return err
 		}
@@ -116,7 +131,7 @@ func (p *plan) add(j *job, c class, kind string, who *client, method, path, cont
 			then()
 		}
 		return nil
-	}})
+	}}
 }
 
 func (p *plan) jobs(name string) string {

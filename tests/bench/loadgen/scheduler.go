@@ -23,6 +23,7 @@ const (
 type task struct {
 	class class
 	job   int    // earlier jobs go first, so that gangs complete one after the other
+	rank  int    // within the class before the job: jobs take turns; 0 where they do not
 	seq   int    // order of arrival
 	kind  string // what it is counted as
 	send  func(ctx context.Context) error
@@ -38,6 +39,7 @@ type scheduler struct {
 	ready   taskHeap
 	open    int // tasks that are ready or in flight
 	seq     int
+	rank    int   // of the latest create that was taken
 	err     error // the first failure: nothing is sent after it
 }
 
@@ -91,7 +93,18 @@ func (s *scheduler) next() *task {
 	if s.open == 0 || s.err != nil {
 		return nil
 	}
-	return heap.Pop(&s.ready).(*task)
+	t := heap.Pop(&s.ready).(*task)
+	if t.class == classCreate {
+		s.rank = max(s.rank, t.rank)
+	}
+	return t
+}
+
+// turn is the rank of the creates that are being sent: who joins later joins here.
+func (s *scheduler) turn() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rank
 }
 
 func (s *scheduler) finish(t *task, took time.Duration, err error) {
@@ -107,6 +120,13 @@ func (s *scheduler) finish(t *task, took time.Duration, err error) {
 	}
 }
 
+// record counts a request that was sent by other means.
+func (s *scheduler) record(kind string, took time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stats.times[kind] = append(s.stats.times[kind], took)
+}
+
 // taskHeap is a heap of tasks, most urgent first.
 type taskHeap []*task
 
@@ -116,6 +136,9 @@ func (h taskHeap) Less(i, k int) bool {
 	a, b := h[i], h[k]
 	if a.class != b.class {
 		return a.class < b.class
+	}
+	if a.rank != b.rank {
+		return a.rank < b.rank
 	}
 	if a.job != b.job {
 		return a.job < b.job
