@@ -30,6 +30,11 @@ func makeServingPair() ([]byte, tls.Certificate, error) {
 	if err != nil {
 		return nil, tls.Certificate{}, err
 	}
+	// As it was made: with the key identifier that strict clients want to find in the leaf.
+	ca, err = x509.ParseCertificate(caDER)
+	if err != nil {
+		return nil, tls.Certificate{}, err
+	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, tls.Certificate{}, err

@@ -1,5 +1,6 @@
 """What our binaries say and do when they cannot start, or cannot reach what they need."""
 
+import http.client
 import json
 import subprocess
 import time
@@ -84,11 +85,15 @@ class Started:
 
     def readyz(self):
         """The status and text of /readyz, (0, "") when nothing answers."""
-        done = subprocess.run(["curl", "-s", "-w", "\n%{http_code}",
-                               f"http://{self.address}/readyz"],
-                              capture_output=True, text=True, check=False)
-        text, _, code = done.stdout.rpartition("\n")
-        return int(code or 0), text
+        connection = http.client.HTTPConnection(self.address, timeout=10)
+        try:
+            connection.request("GET", "/readyz")
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+        except (OSError, http.client.HTTPException):
+            return 0, ""
+        finally:
+            connection.close()
 
     def __enter__(self):
         return self
