@@ -48,9 +48,14 @@ def bound(api, ns, name):
 
 
 @pytest.fixture
-def apps(api):
-    """The client of Deployments and StatefulSets."""
-    return kubernetes.client.AppsV1Api(api.client)
+def apps(api, ns):
+    """The client of Deployments and StatefulSets; those of the namespace go before it does."""
+    client = kubernetes.client.AppsV1Api(api.client)
+    yield client
+    client.delete_collection_namespaced_deployment(ns, propagation_policy="Foreground")
+    client.delete_collection_namespaced_stateful_set(ns, propagation_policy="Foreground")
+    wait_until(lambda: not client.list_namespaced_replica_set(ns).items
+               and not client.list_namespaced_stateful_set(ns).items, 60, "the workloads to go")
 
 
 @pytest.fixture
