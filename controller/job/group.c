@@ -6,6 +6,7 @@
 #include "api/names.h"
 #include "base/intern.h"
 #include "base/log.h"
+#include "controller/job/alive.h"
 #include "controller/job/depends.h"
 #include "controller/job/explain.h"
 #include "controller/job/wire.h"
@@ -364,6 +365,7 @@ static void written(const struct kube_result *result, void *arg)
         return;
     } else {
         refused(control, "PodGroup cannot be written: %s", result->error.text);
+        alive_doubt(control); /* the job may be gone by then */
         single_write_refused(control, write, result);
     }
     after_write(control);

@@ -5,6 +5,7 @@
 #include "api/names.h"
 #include "base/intern.h"
 #include "base/log.h"
+#include "controller/job/alive.h"
 #include "controller/job/depends.h"
 #include "controller/job/explain.h"
 #include "controller/job/metrics.h"
@@ -150,6 +151,7 @@ static void hold(struct job_control *control, const char *pod, const struct kube
         loop_timer_set(control->controller->loop, &control->hold,
                        job_retry_delay(control, &control->create_backoff, answer));
     control->probing = true;
+    alive_doubt(control); /* the job may be gone by then */
     withdraw_waiting(control);
     if (!trouble_set(control, JOB_TROUBLE_POD, "FailedCreate", why))
         return;

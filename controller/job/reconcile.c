@@ -23,11 +23,15 @@ static void wind_down(struct job_control *control)
     objects_drop(control);
 }
 
-/* True when things that the job may have had are missing. */
-static bool incomplete(const struct job_control *control)
+/* True when this pass may make things for the job; not while a refusal is waited out. */
+static bool would_make(const struct job_control *control)
 {
-    bool missing = !control->podgroup || control->create_count > 0;
+    bool missing = control->create_count > 0;
 
+    if (!control->podgroup)
+        return !single_write_busy(&control->group_write);
+    if (loop_timer_active(&control->hold))
+        return false;
     for (uint32_t i = 0; i < control->task_count && !missing; i++)
         missing = control->tasks[i].vacant > 0;
     return missing;
@@ -46,7 +50,7 @@ static void keep_up(struct job_control *control, bool settled)
         group_delete(control);
         return;
     }
-    if (incomplete(control) && !alive_certain(control))
+    if (would_make(control) && !alive_certain(control))
         return;
     group_sync(control);
     const bool complete = objects_sync(control);

@@ -81,6 +81,17 @@ static void nothing_is_made_for_a_job_that_is_gone(void **state)
     }
 }
 
+static size_t refused_groups;
+
+static int no_groups(struct server *server, const struct kube_call_spec *spec)
+{
+    const bool create = spec->method == KUBE_POST && has(spec->path, "/podgroups");
+
+    (void)server;
+    refused_groups += create;
+    return create ? 403 : 0;
+}
+
 /* News of the job's end comes three seconds after that of its pods and PodGroup: each kind has a
  * watch of its own. Nothing takes the place of what is gone. */
 static void a_job_whose_end_is_not_heard_of_yet_gets_nothing(void **state)
@@ -109,6 +120,31 @@ static void a_job_whose_end_is_not_heard_of_yet_gets_nothing(void **state)
         assert_int_equal(pods_of(server, JOB_UID), pods);
         assert_int_equal(server->pod_posts - posts, pods_of(server, SECOND_UID));
         assert_true(how < 3 || !server_get(server, SERVER_GROUPS, GROUP_NAME));
+        (void)server_teardown(&arg);
+    }
+}
+
+/* What is refused is not tried again for a job that went meanwhile, unheard of. */
+static void what_was_refused_is_not_tried_for_a_job_that_is_gone(void **state)
+{
+    (void)state;
+    for (int group = 0; group < 2; group++) {
+        void *arg;
+        (void)server_setup(&arg);
+        struct server *server = arg;
+        server->group_phase = "Inqueue";
+        server->refuse_pods = 403;
+        server->refusal = "exceeded quota: rq";
+        server->fault = group ? no_groups : NULL;
+        play_job(server, SPEC(2, 2));
+        run(server, 5000);
+        assert_true(group ? refused_groups > 0 : server->pod_posts > 0);
+        server->lag_ms = 300000;
+        server_remove(server, SERVER_JOBS, "j");
+        const size_t posts = server->pod_posts, groups = refused_groups;
+        run(server, 290000);
+        assert_int_equal(server->pod_posts, posts);
+        assert_int_equal(refused_groups, groups);
         (void)server_teardown(&arg);
     }
 }
@@ -348,6 +384,7 @@ int main(void)
         cmocka_unit_test(a_job_that_comes_back_starts_afresh),
         cmocka_unit_test(nothing_is_made_for_a_job_that_is_gone),
         cmocka_unit_test(a_job_whose_end_is_not_heard_of_yet_gets_nothing),
+        cmocka_unit_test(what_was_refused_is_not_tried_for_a_job_that_is_gone),
         cmocka_unit_test_setup_teardown(a_job_that_lost_pods_is_asked_for_once, server_setup,
                                         server_teardown),
         cmocka_unit_test_setup_teardown(a_job_that_cannot_be_asked_for_waits, server_setup,
