@@ -11,6 +11,9 @@ from bisect import bisect_right
 from itertools import pairwise
 
 
+LATE = 2
+
+
 def indices(text):
     """The set of "0-3,7"."""
     found = set()
@@ -101,9 +104,9 @@ class History:
                 self.faults.append(f"{pod} was bound to {sorted(pod.life.nodes)}")
             before[pod.name] = pod
 
-    def _between(self, first, last):
-        """The states in force at some time between two resourceVersions."""
-        return self.states[max(0, bisect_right(self.starts, first) - 1):
+    def _between(self, first, last, late=0):
+        """The states in force at some time between two resourceVersions, and so many before."""
+        return self.states[max(0, bisect_right(self.starts, first) - 1 - late):
                            bisect_right(self.starts, last)]
 
     def _judge_create(self, pod, before):
@@ -120,5 +123,6 @@ class History:
         life = pod.life
         if not life.deleted or life.uid in self.users:
             return
-        if not any(state.demands(pod) for state in self._between(life.born, life.deleted)):
+        # The controller may hear of a change of the job after it has made the pod.
+        if not any(state.demands(pod) for state in self._between(life.born, life.deleted, LATE)):
             self.faults.append(f"{pod} was deleted and nothing demanded it")

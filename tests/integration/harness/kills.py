@@ -188,6 +188,7 @@ class Scenario:
         self.api.create_job(self.ns, job(
             JOB, tasks, minimum=self.minimum, maxRetry=10000,
             policies=[{"event": "PodFailed", "action": "RestartJob"}]))
+        self._until(self.status, "the job to have a status")
 
     def run(self):
         """Steps until `over`; what goes wrong is kept in `error`."""
@@ -209,6 +210,10 @@ class Scenario:
         """The job as it is."""
         return self.api.job(self.ns, JOB)
 
+    def status(self):
+        """Its status."""
+        return self.job().get("status", {})
+
     def _until(self, check, why):
         return wait_until(check, self.timeout, lambda: f"{why}; {self.describe()}")
 
@@ -223,7 +228,7 @@ class Scenario:
         self.retries += retries
 
         def shown():
-            status = self.job().get("status", {})
+            status = self.status()
             return (status.get("version", 0), status.get("retryCount", 0)) == (
                 self.version, self.retries)
         self._until(shown, "the decision to be in the status")
@@ -235,7 +240,7 @@ class Scenario:
 
     def _current(self, name):
         """Running pods of a task that nothing has been said against."""
-        status = self.job()["status"]
+        status = self.status()
         retry, _, which = status.get("controlledResources", {}).get(
             f"restart-{name}", "0:").partition(":")
 
@@ -307,7 +312,7 @@ class Scenario:
         self._delete_pod(pod)
 
         def replaced():
-            if self.job()["status"].get("retryCount", 0) > self.retries:
+            if self.status().get("retryCount", 0) > self.retries:
                 return "seen"
             return any(one["metadata"]["name"] == pod["metadata"]["name"] and
                        one["metadata"]["uid"] != pod["metadata"]["uid"] and
@@ -343,7 +348,7 @@ class Scenario:
         return bool(chosen)
 
     def _await_finished(self):
-        self._until(lambda: indices(self.job()["status"].get("controlledResources", {}).get(
+        self._until(lambda: indices(self.status().get("controlledResources", {}).get(
             "finished-done", "")) == self.finished, "the finished indices to be in the status")
 
     def _resize(self, name, size):
@@ -358,20 +363,24 @@ class Scenario:
         if sum(left.values()) < self.minimum or sum(left.values()) == left["done"]:
             return False  # refused; or the job would complete
         self._resize(name, size)
-        self._await_no_surplus(name)
-        return True
-
-    def _await_no_surplus(self, name):
-        """What was scaled away is going, so that no later step meets it; what of it had finished is
-        forgotten."""
-        size = self.replicas[name]
-        if name == "done":
+        if name == "done":  # what is scaled away is forgotten
             self.finished = {index for index in self.finished if index < size}
             self._await_finished()
-        self._until(lambda: not any(
-            int(pod["metadata"]["annotations"]["volcano.sh/task-index"]) >= size and
-            "deletionTimestamp" not in pod["metadata"]
-            for pod in self.api.pods_of(self.ns, JOB, name)), "surplus pods to go")
+        self._await_no_surplus()
+        return True
+
+    def _await_no_surplus(self):
+        """What was scaled away is going, so that no later step meets it."""
+        def surplus(pod):
+            notes = pod["metadata"]["annotations"]
+            return int(notes["volcano.sh/task-index"]) >= self.replicas[
+                notes["volcano.sh/task-spec"]] and "deletionTimestamp" not in pod["metadata"]
+
+        def done():
+            all_go = self.status()["state"]["phase"] in ("Pending", "Running", "Restarting")
+            return not any(surplus(pod) for pod in self.api.pods_of(self.ns, JOB)
+                           if all_go or pod["status"].get("phase") == "Running")
+        self._until(done, "surplus pods to go")
 
     def restart(self):
         """RestartJob by a Command."""
@@ -395,6 +404,7 @@ class Scenario:
         self._await(version=1)
         if action == "RestartJob":
             self.finished.clear()
+        self._await_no_surplus()  # what had ended was left while the job was suspended
         return True
 
     def gang(self):
