@@ -1,0 +1,265 @@
+/*
+ * Limits, charges and order in a tree of queues. See limits.h.
+ */
+#include "scheduler/shares/limits.h"
+#include "base/alloc.h"
+#include "base/ensure.h"
+
+static int64_t plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? (b > 0 ? INT64_MAX : INT64_MIN) : sum;
+}
+
+static int64_t minus(int64_t a, int64_t b)
+{
+    int64_t difference;
+    return __builtin_sub_overflow(a, b, &difference) ? (b < 0 ? INT64_MAX : INT64_MIN) : difference;
+}
+
+static int64_t at_least(int64_t a, int64_t low)
+{
+    return a < low ? low : a;
+}
+
+static int64_t at_most(int64_t a, int64_t high)
+{
+    return a > high ? high : a;
+}
+
+void share_node_clear(struct share_node *node)
+{
+    free(node->amounts);
+    node->amounts = NULL;
+    node->width = 0;
+}
+
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+static void reset(struct share_node *node, uint32_t width)
+{
+    if (width != node->width || !node->amounts)
+        node->amounts = xreallocarray(node->amounts, (size_t)width + 1,
+                                      SHARE_ROW_COUNT * sizeof(*node->amounts));
+    memset(node->amounts, 0, (size_t)width * SHARE_ROW_COUNT * sizeof(*node->amounts));
+    node->width = width;
+    node->depth = node->parent ? node->parent->depth + 1 : 0;
+}
+
+static void fill_row(struct share_node *node, enum share_row row, int64_t amount)
+{
+    int64_t *amounts = share_row(node, row);
+    for (uint32_t id = 0; id < node->width; id++)
+        amounts[id] = amount;
+}
+
+/* Lays the amounts of a set over a row. */
+static void put_row(struct share_node *node, enum share_row row, const struct resource_set *set)
+{
+    for (uint32_t i = 0; set && i < set->n; i++)
+        if (set->items[i].id < node->width)
+            share_row(node, row)[set->items[i].id] = set->items[i].amount;
+}
+
+static int64_t guarantee_of(const struct share_node *node, uint32_t id)
+{
+    return node->guarantee ? resource_set_get(node->guarantee, id) : 0;
+}
+
+static void work_out_top(struct share_node *top, const struct resource_vector *total, bool bounded)
+{
+    fill_row(top, SHARE_CAPABILITY, SHARE_UNLIMITED);
+    put_row(top, SHARE_CAPABILITY, top->capability);
+    const int64_t *capability = share_row(top, SHARE_CAPABILITY);
+    for (uint32_t id = 0; id < top->width; id++) {
+        int64_t limit = at_most(resource_vector_get(total, id), capability[id]);
+        share_row(top, SHARE_LIMIT)[id] = limit;
+        share_row(top, SHARE_REAL)[id] = bounded ? limit : capability[id];
+    }
+}
+
+/* What is left of an amount for one child when the others' guarantees are kept free. */
+static int64_t beside_others(int64_t amount, int64_t guaranteed, int64_t own)
+{
+    if (amount == SHARE_UNLIMITED)
+        return amount;
+    return plus(at_least(minus(amount, guaranteed), 0), own);
+}
+
+static void work_out_child(struct share_node *node)
+{
+    const struct share_node *parent = node->parent;
+    int64_t *capability = share_row(node, SHARE_CAPABILITY);
+    memcpy(capability, share_row(parent, SHARE_CAPABILITY), node->width * sizeof(*capability));
+    put_row(node, SHARE_CAPABILITY, node->capability);
+    for (uint32_t id = 0; id < node->width; id++) {
+        int64_t own = guarantee_of(node, id);
+        int64_t guaranteed = share_row(parent, SHARE_GUARANTEED)[id];
+        share_row(node, SHARE_REAL)[id] = at_most(
+            beside_others(share_row(parent, SHARE_REAL)[id], guaranteed, own), capability[id]);
+        share_row(node, SHARE_LIMIT)[id] = at_most(
+            beside_others(share_row(parent, SHARE_LIMIT)[id], guaranteed, own), capability[id]);
+    }
+}
+
+/* Deserved amounts: no more than it may be promised, no less than its guarantee. */
+static void work_out_deserved(struct share_node *node)
+{
+    int64_t *deserved = share_row(node, SHARE_DESERVED);
+    put_row(node, SHARE_DESERVED, node->deserved);
+    for (uint32_t id = 0; id < node->width; id++) {
+        deserved[id] = at_most(deserved[id], share_row(node, SHARE_REAL)[id]);
+        deserved[id] = at_least(deserved[id], guarantee_of(node, id));
+    }
+    limits_settle(node);
+}
+
+void limits_work_out(struct share_node *const *nodes, size_t n, const struct resource_vector *total,
+                     uint32_t width, bool bounded)
+{
+    for (size_t i = 0; i < n; i++) {
+        ENSURE((i == 0) == (nodes[i]->parent == NULL));
+        reset(nodes[i], width);
+        for (uint32_t id = 0; i > 0 && id < width; id++) {
+            int64_t *sum = &share_row(nodes[i]->parent, SHARE_GUARANTEED)[id];
+            *sum = plus(*sum, guarantee_of(nodes[i], id));
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0)
+            work_out_top(nodes[i], total, bounded);
+        else
+            work_out_child(nodes[i]);
+        work_out_deserved(nodes[i]);
+    }
+}
+
+/* ---- charges and shares ---------------------------------------------------------------------- */
+
+void limits_deserve(struct share_node *node, uint32_t id, int64_t amount)
+{
+    if (id < node->width)
+        share_row(node, SHARE_DESERVED)[id] = amount;
+}
+
+void limits_settle(struct share_node *node)
+{
+    const int64_t *deserved = share_row(node, SHARE_DESERVED), *used = share_row(node, SHARE_USED);
+    node->deserves = false;
+    node->share = 0;
+    for (uint32_t id = 0; id < node->width; id++) {
+        if (deserved[id] <= 0)
+            continue;
+        double share = (double)used[id] / (double)deserved[id];
+        node->share = share > node->share ? share : node->share;
+        node->deserves = true;
+    }
+    if (!node->deserves)
+        node->share = 1;
+}
+
+bool limits_reached(const struct share_node *node)
+{
+    const int64_t *deserved = share_row(node, SHARE_DESERVED), *used = share_row(node, SHARE_USED);
+    for (uint32_t id = 0; id < node->width; id++)
+        if (deserved[id] > 0 && used[id] < deserved[id])
+            return false;
+    return true;
+}
+
+/* Makes one amount of a node's own what it is now, and passes the difference up. */
+static bool charge(struct share_node *node, enum share_row own, enum share_row sum, uint32_t id,
+                   int64_t amount)
+{
+    int64_t more = minus(amount, share_row(node, own)[id]);
+    if (!more)
+        return false;
+    share_row(node, own)[id] = amount;
+    for (struct share_node *at = node; at; at = at->parent)
+        share_row(at, sum)[id] = plus(share_row(at, sum)[id], more);
+    return true;
+}
+
+void limits_charge(struct share_node *node, const struct resource_set *allocated,
+                   const struct resource_set *inqueue, const struct resource_set *elastic)
+{
+    bool changed = false;
+    for (uint32_t id = 0; id < node->width; id++) {
+        int64_t holds = resource_set_get(allocated, id);
+        int64_t promised = minus(resource_set_get(inqueue, id), resource_set_get(elastic, id));
+        changed |= charge(node, SHARE_OWN_USED, SHARE_USED, id, holds);
+        charge(node, SHARE_OWN_PROMISED, SHARE_PROMISED, id, plus(holds, promised));
+    }
+    for (; changed && node; node = node->parent)
+        limits_settle(node);
+}
+
+/* ---- room ------------------------------------------------------------------------------------ */
+
+/* The first resource from item `from` on of which a node has too little. */
+static bool find_short(const struct share_node *node, const struct resource_set *needs,
+                       enum share_row limit, uint32_t from, struct shortage *ret_shortage)
+{
+    enum share_row sum = limit == SHARE_LIMIT ? SHARE_USED : SHARE_PROMISED;
+    for (uint32_t i = from; i < needs->n; i++) {
+        uint32_t id = needs->items[i].id;
+        int64_t amount = needs->items[i].amount, used = share_amount(node, sum, id);
+        int64_t most = share_amount(node, limit, id);
+        if (id == RESOURCE_PODS || amount <= 0 || most == SHARE_UNLIMITED ||
+            amount <= minus(most, used))
+            continue;
+        *ret_shortage = (struct shortage){node, id, amount, used, most};
+        return true;
+    }
+    return false;
+}
+
+bool limits_allow(const struct share_node *node, const struct resource_set *needs,
+                  enum share_row limit, struct shortage *ret_shortage)
+{
+    for (; node; node = node->parent)
+        if (find_short(node, needs, limit, 0, ret_shortage))
+            return false;
+    return true;
+}
+
+bool limits_next(const struct resource_set *needs, enum share_row limit, struct shortage *shortage)
+{
+    uint32_t from = 0;
+    while (from < needs->n && needs->items[from].id <= shortage->id)
+        from++;
+    return find_short(shortage->node, needs, limit, from, shortage);
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+static int by_age(const struct share_node *a, const struct share_node *b)
+{
+    if (a->created_ns != b->created_ns)
+        return a->created_ns < b->created_ns ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+static int compare_siblings(const struct share_node *a, const struct share_node *b)
+{
+    if (a->share < b->share || a->share > b->share)
+        return a->share < b->share ? -1 : 1;
+    if (a->deserves != b->deserves)
+        return a->deserves ? -1 : 1;
+    return by_age(a, b);
+}
+
+int limits_compare(const struct share_node *a, const struct share_node *b)
+{
+    while (a->depth > b->depth)
+        a = a->parent;
+    while (b->depth > a->depth)
+        b = b->parent;
+    if (a == b)
+        return 0;
+    while (a->parent != b->parent) {
+        a = a->parent;
+        b = b->parent;
+    }
+    return compare_siblings(a, b);
+}
