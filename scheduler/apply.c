@@ -73,6 +73,7 @@ static void check_ready(void *arg)
         return;
     scheduler->ready = true;
     cache_priorities_changed(&scheduler->cache);
+    cache_tell_queues(&scheduler->cache);
     queues_check(scheduler);
     scheduler_wake(scheduler);
 }
@@ -116,6 +117,8 @@ static bool apply_queue(struct scheduler *scheduler, const struct change *change
 {
     const struct queue *queue = store_get(scheduler->params.queues, STR_NULL, str_of(change->key));
     bool changed = cache_set_queue(&scheduler->cache, change->key, queue);
+    if (scheduler->ready)
+        cache_tell_queues(&scheduler->cache);
     if (!queue)
         queues_check(scheduler);
     return changed;

@@ -1,6 +1,6 @@
 /*
- * The cache's nodes and queues, and its beginning and end. See cache.h; jobs and pods are in
- * cache_jobs.c.
+ * The cache's nodes, and its beginning and end. See cache.h; jobs and pods are in cache_jobs.c,
+ * queues in cache_queues.c.
  */
 #include "base/ensure.h"
 #include "base/intern.h"
@@ -15,6 +15,7 @@ void cache_init(struct cache *cache, struct loop *loop, struct window *window)
     list_init(&cache->admit);
     list_init(&cache->place);
     list_init(&cache->dirty);
+    list_init(&cache->untold_queues);
     list_init(&cache->tables);
     cache->log_cap = LOG_MIN;
     cache->log = xcalloc(cache->log_cap, sizeof(*cache->log));
@@ -30,11 +31,7 @@ static void free_node(struct sched_node *node)
 
 static void free_queue(void *value)
 {
-    struct sched_queue *queue = value;
-    heap_clear(&queue->waiting);
-    intern_put(queue->name);
-    intern_put(queue->uid);
-    free(queue);
+    cache_queue_free(value);
 }
 
 static void free_task(void *value)
@@ -189,47 +186,4 @@ bool cache_set_node(struct cache *cache, const char *name, struct node *object)
     cache_room(cache);
     cache_node_drop(cache, node);
     return true;
-}
-
-/* ---- queues ---------------------------------------------------------------------------------- */
-
-struct sched_queue *cache_queue(const struct cache *cache, const char *name)
-{
-    return map_get(&cache->queues_by_name, str_of(name));
-}
-
-struct sched_queue *cache_queue_get(struct cache *cache, const char *name)
-{
-    struct sched_queue *queue = cache_queue(cache, name);
-    if (queue)
-        return queue;
-    queue = xnew(struct sched_queue);
-    queue->name = intern_get(str_of(name));
-    map_set(&cache->queues_by_name, str_of(name), queue);
-    return queue;
-}
-
-bool cache_set_queue(struct cache *cache, const char *name, const struct queue *object)
-{
-    struct sched_queue *queue = object ? cache_queue_get(cache, name) : cache_queue(cache, name);
-    if (!queue)
-        return false;
-    const char *uid = object ? object->meta.uid : NULL;
-    bool open = object && queue_is_open(object);
-    bool changed =
-        queue->uid != uid || queue->open != open || (object && queue->priority != object->priority);
-    intern_ref(uid);
-    intern_put(queue->uid);
-    queue->uid = uid;
-    queue->open = open;
-    queue->created_ns = object ? object->meta.created_ns : 0;
-    queue->weight = object ? object->weight : 1;
-    queue->priority = object ? object->priority : 0;
-    if (changed)
-        cache_room(cache);
-    if (!object && !queue->jobs) {
-        map_del(&cache->queues_by_name, str_of(name));
-        free_queue(queue);
-    }
-    return changed;
 }

@@ -125,7 +125,10 @@ struct sched_job {
     bool has_min_resources;
     struct resource_set allocated; /* requests of pods that have a node and are alive */
     struct resource_set pending;   /* requests of pods that are pending or held */
-    bool roles_enforced;           /* minMember covers the sum of the role minimums */
+    struct resource_set gated;     /* requests of pods that others' scheduling gates hold back */
+    struct resource_set inqueue;   /* its share in the sum of its queue; likewise */
+    struct resource_set elastic;
+    bool roles_enforced; /* minMember covers the sum of the role minimums */
 
     VEC(struct task_role) roles;
     VEC(struct task_group *) groups; /* owned; by priority, then role, then class */
@@ -161,6 +164,9 @@ struct sched_job {
     uint32_t binds;           /* bind calls that are not over */
 };
 
+/* Why a queue that names a parent has none. */
+enum queue_trouble { QUEUE_SOUND, QUEUE_PARENT_ABSENT, QUEUE_IN_CYCLE };
+
 struct sched_queue {
     const char *name; /* interned */
     const char *uid;  /* interned; NULL while it does not exist */
@@ -169,10 +175,14 @@ struct sched_queue {
     bool open, reclaimable;
     uint32_t jobs; /* PodGroups in it */
 
-    /* From its spec. An amount that is not in a set was not given. */
-    const char *parent_name;    /* interned; "root" unless given, "" for root itself */
-    struct sched_queue *parent; /* borrowed; NULL: root, or one that does not exist */
-    uint32_t children;          /* queues that name it as their parent */
+    /*
+     * From its spec. An amount that is not in a set was not given; `capability` may hold amounts of
+     * 0, but not of cpu and memory, where 0 is the same as none. A queue without a parent that is
+     * not root counts as a child of root without limits above it.
+     */
+    const char *parent_name;    /* interned; "root" unless given, "" for root and absent queues */
+    struct sched_queue *parent; /* borrowed; NULL: root, or its parent is absent or below itself */
+    uint32_t children;          /* queues that name it as their parent, whether it exists or not */
     struct resource_set capability, deserved, guarantee;
     bool has_capability, has_deserved, has_guarantee;
     const char *hierarchy, *hierarchy_weights; /* interned annotations; "" when absent */
@@ -183,6 +193,11 @@ struct sched_queue {
     struct resource_set inqueue;   /* what jobs that entered still lack of their minResources */
     struct resource_set elastic;   /* what jobs hold beyond their minResources */
     uint32_t version;              /* grows with every change of the sums or the spec */
+
+    struct sched_queue *above;  /* borrowed; what it names as its parent, there or not */
+    struct list below, beside;  /* the queues that name it; its place among its own kind */
+    enum queue_trouble trouble; /* why parent is not above */
+    struct list untold;         /* in cache->untold_queues */
 
     struct heap waiting;    /* a cycle's jobs */
     struct heap_node order; /* in a cycle's heap */
@@ -218,6 +233,7 @@ struct cache {
     size_t known_nodes;
 
     struct list admit, place, dirty; /* jobs */
+    struct list untold_queues;       /* with trouble that the log does not name yet */
     uint64_t room;                   /* grows whenever something that waits may now fit */
     uint64_t next_sequence;
     uint32_t versions; /* of nodes given so far */
@@ -243,6 +259,8 @@ bool cache_set_pod(struct cache *cache, const char *uid, struct pod *pod);
 bool cache_set_podgroup(struct cache *cache, const char *ns, const char *name,
                         const struct podgroup *podgroup);
 bool cache_set_queue(struct cache *cache, const char *name, const struct queue *queue);
+/* Names in the log, once, the queues whose parent is absent or below themselves. */
+void cache_tell_queues(struct cache *cache);
 /* Works out the priority of every job again. */
 void cache_priorities_changed(struct cache *cache);
 
@@ -262,9 +280,11 @@ void cache_drop_job(struct cache *cache, struct sched_job *job);
 void cache_dirty(struct cache *cache, struct sched_job *job);
 /* Something that waits may now fit. */
 void cache_room(struct cache *cache);
-/* Keeps the job in the right lists after a change of phase or counts. */
+/* Keeps the job in the right lists, and its queue's sums right, after a change of phase, counts or
+ * claim_ended. */
 void cache_file_job(struct cache *cache, struct sched_job *job);
-/* Every sum compared with a fresh count, for tests; a text on the first difference, else NULL. */
+/* Every sum compared with a fresh count; a constant text on the first difference, else NULL. Costs
+ * a look at every pod. */
 const char *cache_audit(const struct cache *cache);
 
 /* ---- arithmetic of gangs ---------------------------------------------------------------------
@@ -284,5 +304,8 @@ bool job_gang_possible(const struct sched_job *job);
 void job_allocated(const struct sched_job *job, struct resource_set *sum);
 /* What it still lacks of its minResources. */
 struct resource_set job_lacking(const struct sched_job *job);
+/* Its share of one resource in its queue's `inqueue` and `elastic`. */
+int64_t job_promised(const struct sched_job *job, uint32_t id);
+int64_t job_beyond(const struct sched_job *job, uint32_t id);
 
 #endif

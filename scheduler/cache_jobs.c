@@ -1,5 +1,5 @@
 /*
- * The cache's jobs and pods. See cache.h; nodes and queues are in cache.c.
+ * The cache's jobs and pods. See cache.h; nodes are in cache.c, queues in cache_queues.c.
  *
  * A job exists while it has a PodGroup, pods or requests under way. Every change of a pod goes
  * through cache_set_task, which keeps all counts.
@@ -129,13 +129,12 @@ struct sched_job *cache_job_get(struct cache *cache, const char *ns, const char 
 static void leave_queue(struct cache *cache, struct sched_job *job)
 {
     struct sched_queue *queue = job->queue;
-    job->queue = NULL;
-    if (!queue || --queue->jobs || queue->uid)
+    if (!queue)
         return;
-    map_del(&cache->queues_by_name, str_of(queue->name));
-    heap_clear(&queue->waiting);
-    intern_put(queue->name);
-    free(queue);
+    cache_sums_leave(job);
+    job->queue = NULL;
+    queue->jobs--;
+    cache_queue_drop(cache, queue);
 }
 
 void cache_job_free(struct cache *cache, struct sched_job *job)
@@ -154,6 +153,7 @@ void cache_job_free(struct cache *cache, struct sched_job *job)
         intern_put(job->roles.items[i].name);
     vec_clear(&job->roles);
     resource_set_clear(&job->min_resources);
+    cache_sums_clear(job);
     job_status_clear(&job->shown);
     job_status_clear(&job->sent);
     free(job->why.text);
@@ -190,6 +190,9 @@ static void file_in(struct list *head, struct list *link, bool wanted)
 
 void cache_file_job(struct cache *cache, struct sched_job *job)
 {
+    if (job->phase != JOB_INQUEUE)
+        job->claim_ended = false;
+    cache_sums_settle(job);
     file_in(&cache->admit, &job->admit, job->uid && job->phase == JOB_PENDING);
     file_in(&cache->place, &job->place,
             job->uid && job->phase != JOB_PENDING && job->count[TASK_PENDING] > 0);
@@ -199,6 +202,7 @@ void cache_file_job(struct cache *cache, struct sched_job *job)
 
 static void set_min_resources(struct sched_job *job, const struct podgroup *podgroup)
 {
+    cache_sums_withdraw(job);
     resource_set_clear(&job->min_resources);
     job->has_min_resources = podgroup->has_min_resources;
     for (uint32_t i = 0; i < podgroup->min_resources_count; i++) {
@@ -233,6 +237,7 @@ static void set_queue(struct cache *cache, struct sched_job *job, const char *na
     leave_queue(cache, job);
     job->queue = cache_queue_get(cache, name);
     job->queue->jobs++;
+    cache_sums_enter(job);
 }
 
 static void forget_podgroup(struct cache *cache, struct sched_job *job)
@@ -256,6 +261,7 @@ static void adopt_podgroup(struct cache *cache, struct sched_job *job,
     job->created_ns = podgroup->meta.created_ns;
     job_status_read(&job->shown, podgroup);
     job->phase = job->shown.phase;
+    job->claim_ended = false;
     job->last_arrival_ns = loop_now(cache->loop);
     job->retry_ns = job->message_ns = job->counts_since_ns = 0;
     job->write_failures = 0;
@@ -337,6 +343,8 @@ void cache_set_task(struct cache *cache, struct sched_task *task, enum task_stat
         cache_charge(cache, old, task->pod->cls, -1);
     if (old != node && node)
         cache_charge(cache, node, task->pod->cls, 1);
+    if (job)
+        cache_sums_task(job, task->pod, task->status, status);
     task->status = status;
     task->node = node;
     if (old && old != node)
@@ -344,6 +352,7 @@ void cache_set_task(struct cache *cache, struct sched_task *task, enum task_stat
     if (!job)
         return;
     count_task(job, task, 1);
+    cache_sums_settle(job);
     if (status == TASK_PENDING)
         heap_push(&task->group->pending, &task->waiting);
     if (!cache->stating) {
@@ -422,6 +431,7 @@ static struct sched_task *add_task(struct cache *cache, struct pod *pod, bool ou
     job->count[TASK_LEAVING]++;
     list_append(&job->tasks, &task->link);
     job->last_arrival_ns = loop_now(cache->loop);
+    job->claim_ended = false;
     job->failed_at = UINT64_MAX;
     return task;
 }
@@ -451,7 +461,7 @@ static bool swap_pod(struct cache *cache, struct sched_task *task, struct pod *p
 {
     struct pod *old = task->pod;
     bool moves = old->cls != pod->cls || old->role != pod->role || old->priority != pod->priority ||
-                 old->group != pod->group;
+                 old->group != pod->group || old->gated_by_others != pod->gated_by_others;
     if (!moves) {
         task->pod = pod_ref(pod);
         pod_unref(old);

@@ -15,6 +15,22 @@ struct sched_node *cache_node_get(struct cache *cache, const char *name);
 void cache_node_drop(struct cache *cache, struct sched_node *node);
 /* The queue of that name, made (absent as yet) when it is not there. */
 struct sched_queue *cache_queue_get(struct cache *cache, const char *name);
+/* Removes a queue that does not exist and that nothing names. */
+void cache_queue_drop(struct cache *cache, struct sched_queue *queue);
+/* Frees a queue whatever names it. */
+void cache_queue_free(struct sched_queue *queue);
+/* A task moves from one status to another: the sums of its job and queue follow. */
+void cache_sums_task(struct sched_job *job, const struct pod *pod, enum task_status from,
+                     enum task_status to);
+/* Brings the job's shares in its queue's sums up to date. */
+void cache_sums_settle(struct sched_job *job);
+/* Takes these shares back, before its minResources change. */
+void cache_sums_withdraw(struct sched_job *job);
+/* The job has entered its queue; is about to leave it. */
+void cache_sums_enter(struct sched_job *job);
+void cache_sums_leave(struct sched_job *job);
+/* Frees the sums of a job that is in no queue. */
+void cache_sums_clear(struct sched_job *job);
 /* The job of that key, made (without a PodGroup as yet) when it is not there. */
 struct sched_job *cache_job_get(struct cache *cache, const char *ns, const char *name);
 /* Frees a job whatever it holds. */

@@ -310,6 +310,7 @@ static void end_claim(struct scheduler *scheduler, struct sched_job *job, int64_
     if (idle && !job->claim_ended)
         cache_room(&scheduler->cache);
     job->claim_ended = idle;
+    cache_file_job(&scheduler->cache, job);
 }
 
 void status_update(struct scheduler *scheduler, struct sched_job *job)
@@ -323,7 +324,6 @@ void status_update(struct scheduler *scheduler, struct sched_job *job)
     bool ready = config_job_ready(scheduler->config, job);
     refresh_why(scheduler, job, ready);
     job->phase = job_next_phase(job, ready, is_stuck(job, now));
-    cache_file_job(cache, job);
     end_claim(scheduler, job, now);
     teller_check(scheduler, job);
     const struct job_status want = wanted(scheduler, job);

@@ -28,17 +28,28 @@ static void affinity_raw(struct json_reader *reader, struct draft *draft)
         draft->demand.affinity = STR_NULL;
 }
 
-/* True when the array that comes next holds anything. */
-static bool array_any(struct json_reader *reader)
+static void gate_read(struct json_reader *reader, struct pod *pod)
 {
-    bool any = false;
+    struct str key;
+    bool own = false;
+    pod->gated = true;
+    if (json_object(reader))
+        while (json_key(reader, &key)) {
+            if (str_is(key, "name"))
+                own = str_is(json_str(reader), KEY_QUEUE_GATE);
+            else
+                json_skip(reader);
+        }
+    pod->gated_by_others = pod->gated_by_others || !own;
+}
+
+static void gates_read(struct json_reader *reader, struct pod *pod)
+{
+    pod->gated = pod->gated_by_others = false;
     if (!json_array(reader))
-        return false;
-    while (json_item(reader)) {
-        json_skip(reader);
-        any = true;
-    }
-    return any;
+        return;
+    while (json_item(reader))
+        gate_read(reader, pod);
 }
 
 static bool demand_member(struct json_reader *reader, struct str key, struct draft *draft)
@@ -83,7 +94,7 @@ static void spec_read(struct json_reader *reader, struct draft *draft)
         else if (str_is(key, "priority"))
             priority_read(reader, draft);
         else if (str_is(key, "schedulingGates"))
-            pod->gated = array_any(reader);
+            gates_read(reader, pod);
         else if (!demand_member(reader, key, draft))
             json_skip(reader);
     }

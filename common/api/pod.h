@@ -29,6 +29,9 @@ struct pod_class {
     void *scratch; /* the scheduler's own, NULL at first; the holder keeps a reference meanwhile */
 };
 
+/* The scheduling gate that waits for room in the queue alone. */
+#define KEY_QUEUE_GATE "scheduling.volcano.sh/queue-allocation-gate"
+
 struct pod {
     struct kube_meta meta; /* labels and annotations are dropped after reading */
     struct pod_class *cls; /* counted */
@@ -39,8 +42,9 @@ struct pod {
     int32_t priority;      /* its rank within the job: task-priority, else spec.priority, else 1 */
     uint32_t ordinal;      /* number at the end of its name, UINT32_MAX without one */
     enum pod_phase phase;
-    bool gated;         /* has scheduling gates */
-    bool unschedulable; /* its condition PodScheduled is False for the reason Unschedulable */
+    bool gated;           /* has scheduling gates */
+    bool gated_by_others; /* has one that is not KEY_QUEUE_GATE */
+    bool unschedulable;   /* its condition PodScheduled is False for the reason Unschedulable */
     uint32_t refs;
 };
 

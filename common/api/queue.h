@@ -6,6 +6,10 @@
 
 #include "api/podgroup.h"
 
+/* Annotations of hierarchical sharing: the path from root, and the weights along it. */
+#define KEY_QUEUE_HIERARCHY "volcano.sh/hierarchy"
+#define KEY_QUEUE_HIERARCHY_WEIGHTS "volcano.sh/hierarchy-weights"
+
 struct queue_resources {
     struct podgroup_resource *items; /* owned, sorted by name */
     uint32_t n;
@@ -13,8 +17,8 @@ struct queue_resources {
 };
 
 struct queue {
-    struct kube_meta meta;
-    int32_t weight; /* 1 when absent */
+    struct kube_meta meta; /* all annotations are kept */
+    int32_t weight;        /* 1 when absent */
     int32_t priority;
     bool reclaimable;   /* true when absent */
     const char *parent; /* interned; "" when absent */

@@ -155,6 +155,25 @@ void resource_set_put(struct resource_set *set, uint32_t id, int64_t amount)
         set_insert(set, at, id, amount);
 }
 
+void resource_set_put_any(struct resource_set *set, uint32_t id, int64_t amount)
+{
+    uint32_t at = set_position(set, id);
+    if (at < set->n && set->items[at].id == id)
+        set->items[at].amount = amount;
+    else
+        set_insert(set, at, id, amount);
+}
+
+bool resource_set_equal(const struct resource_set *a, const struct resource_set *b)
+{
+    if (a->n != b->n)
+        return false;
+    for (uint32_t i = 0; i < a->n; i++)
+        if (a->items[i].id != b->items[i].id || a->items[i].amount != b->items[i].amount)
+            return false;
+    return true;
+}
+
 static int64_t sum(int64_t a, int64_t b)
 {
     int64_t total;

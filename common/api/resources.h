@@ -46,7 +46,7 @@ void resource_print(struct buf *out, uint32_t id, int64_t amount);
 
 struct resource_amount {
     uint32_t id;
-    int64_t amount; /* never 0 in a set */
+    int64_t amount; /* never 0 in a set, but for limits */
 };
 
 struct resource_set {
@@ -58,6 +58,9 @@ void resource_set_clear(struct resource_set *set);
 int64_t resource_set_get(const struct resource_set *set, uint32_t id);
 /* Sets one amount; 0 removes it. */
 void resource_set_put(struct resource_set *set, uint32_t id, int64_t amount);
+/* Sets one amount and keeps 0 too: for sets of limits, where 0 forbids what none leaves open. */
+void resource_set_put_any(struct resource_set *set, uint32_t id, int64_t amount);
+bool resource_set_equal(const struct resource_set *a, const struct resource_set *b);
 /* Adds `other` times `times`; single amounts saturate at RESOURCE_VALUE_MAX times 8,192. */
 void resource_set_add(struct resource_set *set, const struct resource_set *other, int64_t times);
 /* The larger of both, element by element. */

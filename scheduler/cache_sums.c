@@ -1,0 +1,133 @@
+/*
+ * What jobs and queues hold, wait for and are promised, kept with every change. See cache.h.
+ *
+ * A job's own sums follow its tasks; what it adds to its queue's `inqueue` and `elastic` follows
+ * from these, its phase and its minResources, and is remembered in the job, so that only the
+ * difference is passed on. A change costs the number of resources that the job names.
+ */
+#include "scheduler/cache_private.h"
+
+/* The sum of its job that a task in this status belongs to, or NULL. */
+static struct resource_set *sum_of(struct sched_job *job, const struct pod *pod,
+                                   enum task_status status)
+{
+    if (status >= TASK_ALLOCATED && status <= TASK_RUNNING)
+        return &job->allocated;
+    if (status == TASK_PENDING || status == TASK_HELD)
+        return &job->pending;
+    return status == TASK_GATED && pod->gated_by_others ? &job->gated : NULL;
+}
+
+static void add_to(struct sched_job *job, struct resource_set *sum,
+                   const struct resource_set *request, int sign)
+{
+    struct sched_queue *queue = job->queue;
+    if (!sum)
+        return;
+    resource_set_add(sum, request, sign);
+    if (!queue || sum == &job->gated)
+        return;
+    resource_set_add(sum == &job->allocated ? &queue->allocated : &queue->pending, request, sign);
+    queue->version++;
+}
+
+void cache_sums_task(struct sched_job *job, const struct pod *pod, enum task_status from,
+                     enum task_status to)
+{
+    struct resource_set *old = sum_of(job, pod, from), *new = sum_of(job, pod, to);
+    if (old == new)
+        return;
+    add_to(job, old, &pod->cls->request, -1);
+    add_to(job, new, &pod->cls->request, 1);
+}
+
+/* ---- what a job adds to its queue ------------------------------------------------------------ */
+
+/* Makes a job's share in one of its queue's sums what it should be. */
+static void set_share(struct sched_job *job, struct resource_set *share, struct resource_set *sum,
+                      uint32_t id, int64_t amount)
+{
+    int64_t more = amount - resource_set_get(share, id);
+    if (!more)
+        return;
+    resource_set_put(share, id, amount);
+    resource_set_add(sum, &(struct resource_set){&(struct resource_amount){id, more}, 1}, 1);
+    job->queue->version++;
+}
+
+/* Whether what the job lacks of its minResources is promised to it. */
+static bool is_promised(const struct sched_job *job)
+{
+    if (!job->uid || !job->has_min_resources || job->claim_ended)
+        return false;
+    uint32_t placed = job->count[TASK_ALLOCATED] + job_live(job);
+    return job->phase == JOB_INQUEUE ||
+           (job->phase == JOB_RUNNING && (int64_t)placed >= job->min_member);
+}
+
+int64_t job_promised(const struct sched_job *job, uint32_t id)
+{
+    if (id == RESOURCE_EPHEMERAL_STORAGE || !is_promised(job))
+        return 0;
+    int64_t amount = resource_set_get(&job->min_resources, id) -
+                     resource_set_get(&job->allocated, id) - resource_set_get(&job->gated, id);
+    return amount > 0 ? amount : 0;
+}
+
+int64_t job_beyond(const struct sched_job *job, uint32_t id)
+{
+    int64_t amount =
+        resource_set_get(&job->allocated, id) - resource_set_get(&job->min_resources, id);
+    return amount > 0 ? amount : 0;
+}
+
+void cache_sums_settle(struct sched_job *job)
+{
+    struct sched_queue *queue = job->queue;
+    if (!queue)
+        return;
+    for (uint32_t i = 0; i < job->min_resources.n; i++) {
+        uint32_t id = job->min_resources.items[i].id;
+        set_share(job, &job->inqueue, &queue->inqueue, id, job_promised(job, id));
+    }
+    for (uint32_t i = job->elastic.n; i-- > 0;) /* what is no longer held at all */
+        set_share(job, &job->elastic, &queue->elastic, job->elastic.items[i].id,
+                  job_beyond(job, job->elastic.items[i].id));
+    for (uint32_t i = 0; i < job->allocated.n; i++) {
+        uint32_t id = job->allocated.items[i].id;
+        set_share(job, &job->elastic, &queue->elastic, id, job_beyond(job, id));
+    }
+}
+
+void cache_sums_withdraw(struct sched_job *job)
+{
+    if (!job->queue)
+        return;
+    resource_set_add(&job->queue->inqueue, &job->inqueue, -1);
+    resource_set_add(&job->queue->elastic, &job->elastic, -1);
+    resource_set_clear(&job->inqueue);
+    resource_set_clear(&job->elastic);
+    job->queue->version++;
+}
+
+void cache_sums_enter(struct sched_job *job)
+{
+    resource_set_add(&job->queue->allocated, &job->allocated, 1);
+    resource_set_add(&job->queue->pending, &job->pending, 1);
+    job->queue->version++;
+}
+
+void cache_sums_leave(struct sched_job *job)
+{
+    cache_sums_withdraw(job);
+    resource_set_add(&job->queue->allocated, &job->allocated, -1);
+    resource_set_add(&job->queue->pending, &job->pending, -1);
+}
+
+void cache_sums_clear(struct sched_job *job)
+{
+    struct resource_set *sets[] = {&job->allocated, &job->pending, &job->gated, &job->inqueue,
+                                   &job->elastic};
+    for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
+        resource_set_clear(sets[i]);
+}
