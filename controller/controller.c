@@ -91,6 +91,7 @@ static void job_gone(struct controller *controller, const struct job *job)
     job_metrics_gone(controller, job);
     if (!control)
         return;
+    commands_let_go(control);
     job_control_set_job(control, NULL, true);
 }
 
@@ -257,7 +258,7 @@ void controller_set_leading(struct controller *controller, bool leading)
     queues_set_leading(controller->queue_control, leading && !controller->queues_off);
     if (controller->bare_pods)
         podgroups_set_leading(controller->bare_pods, leading);
-    controller->sweep_due = true;
+    commands_sweep_later(controller);
     loop_defer(controller->loop, &controller->pass);
     for (size_t i = 0; map_next(&controller->by_uid, &i, NULL, &control);)
         job_control_mark(control);
@@ -371,6 +372,7 @@ struct controller *controller_new(struct loop *loop, struct kube_transport *tran
     controller->creation_chunk = CREATION_CHUNK_PRESET;
     list_init(&controller->dirty);
     loop_deferred_init(&controller->pass, run_pass, controller);
+    commands_init(controller);
     informers_init(&controller->informers, loop, transport);
     follow(controller);
     controller->gc = gc_new(loop, window, controller->jobs);

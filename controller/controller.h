@@ -39,14 +39,15 @@ struct controller {
     struct map command_deletes; /* UID -> struct command_delete, owned by job/commands.c */
     struct loop_deferred pass;
     struct job_metrics job_metrics;
-    struct gc *gc;                          /* owned */
-    struct queues *queue_control;           /* owned */
-    struct podgroups *bare_pods;            /* owned; NULL before controller_follow_pods */
-    VEC(char *) selectors;                  /* owned; of the pods that it cares for */
-    uint32_t creation_chunk;                /* creates of one job under way at most */
-    bool sweep_due;                         /* there may be Commands for jobs that do not exist */
-    bool leading;                           /* may write for jobs */
-    bool jobs_off, queues_off, garbage_off; /* see controller_set_parts */
+    struct gc *gc;                             /* owned */
+    struct queues *queue_control;              /* owned */
+    struct podgroups *bare_pods;               /* owned; NULL before controller_follow_pods */
+    VEC(char *) selectors;                     /* owned; of the pods that it cares for */
+    uint32_t creation_chunk;                   /* creates of one job under way at most */
+    struct loop_timer sweep;                   /* when Commands for no job are looked for */
+    bool sweep_due;                            /* that time has come */
+    bool leading;                              /* may write for jobs */
+    bool jobs_off, queues_off, garbage_off;    /* see controller_set_parts */
     bool owner_annotations_off, workloads_off; /* the same */
     bool stopping;
 };

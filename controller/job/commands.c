@@ -8,6 +8,10 @@
 #include "controller/job/lifecycle.h"
 #include "controller/job/wire.h"
 
+/* A job may be heard of later than its command: so long after the last news of a command for none
+ * they are taken for lost. */
+#define SWEEP_AFTER (15 * NSEC_PER_SEC)
+
 /* The DELETE of one command, by its UID in controller->command_deletes. */
 struct command_delete {
     struct controller *controller;
@@ -99,6 +103,7 @@ void commands_cancel(struct controller *controller)
 {
     void *value;
 
+    loop_timer_cancel(controller->loop, &controller->sweep);
     for (size_t i = 0; map_next(&controller->command_deletes, &i, NULL, &value);) {
         struct command_delete *delete = value;
         if (delete->request)
@@ -156,7 +161,7 @@ void commands_changed(struct controller *controller, struct command *old, struct
     if (after)
         attach(after, now);
     else if (now && for_a_job(now))
-        controller->sweep_due = true;
+        commands_sweep_later(controller);
 }
 
 void commands_attach(struct job_control *control)
@@ -168,6 +173,13 @@ void commands_attach(struct job_control *control)
         if (is_for(command, control))
             attach(control, command);
     }
+}
+
+void commands_let_go(struct job_control *control)
+{
+    if (control->commands.n > 0)
+        commands_sweep_later(control->controller);
+    vec_clear(&control->commands);
 }
 
 /* ---- settling ---------------------------------------------------------------------------------
@@ -215,6 +227,24 @@ void commands_settle(struct job_control *control)
             ignore(control, command);
         turn = false;
     }
+}
+
+static void sweep_now(void *arg)
+{
+    struct controller *controller = arg;
+
+    controller->sweep_due = true;
+    loop_defer(controller->loop, &controller->pass);
+}
+
+void commands_init(struct controller *controller)
+{
+    loop_timer_init(&controller->sweep, sweep_now, controller);
+}
+
+void commands_sweep_later(struct controller *controller)
+{
+    loop_timer_set(controller->loop, &controller->sweep, SWEEP_AFTER);
 }
 
 void commands_sweep(struct controller *controller)

@@ -11,13 +11,20 @@
 
 #include "controller/job/control.h"
 
+/* Once, before the others. */
+void commands_init(struct controller *controller);
 /* Handler of the store of Commands: attaches those for jobs that are known. */
 void commands_changed(struct controller *controller, struct command *old, struct command *now);
 /* A job has appeared: commands that came before it find it. */
 void commands_attach(struct job_control *control);
+/* The job is gone: its commands are for nobody. */
+void commands_let_go(struct job_control *control);
 /* Deletes the job's commands that are obeyed or do nothing. */
 void commands_settle(struct job_control *control);
-/* Deletes commands for jobs that do not exist. All lists must be complete. */
+/* There may be commands for jobs that do not exist: a sweep is due when news of these has had its
+ * time. */
+void commands_sweep_later(struct controller *controller);
+/* Deletes commands for jobs that do not exist, when that is due. All lists must be complete. */
 void commands_sweep(struct controller *controller);
 /* Withdraws every deletion, for shutdown. */
 void commands_cancel(struct controller *controller);

@@ -306,12 +306,21 @@ static void remember_success(struct job_control *control, struct task_control *t
         ranges_add(&task->finished, (uint32_t)pod->index, (uint32_t)pod->index);
 }
 
+/* A pod of another name is none that we made, whatever else it says. */
+static bool has_our_name(const struct job_control *control, const struct podstate *pod)
+{
+    char name[512];
+    const int n = snprintf(name, sizeof(name), "%s-%s-%d", control->name, pod->task, pod->index);
+
+    return n > 0 && (size_t)n < sizeof(name) && strcmp(name, pod->meta.name) == 0;
+}
+
 static void place(struct job_control *control, struct podstate *pod)
 {
     struct task_control *task;
     struct pod_slot *slot = job_control_slot(control, pod->task, pod->index, &task);
 
-    if (!slot || slot->pod) {
+    if (!slot || slot->pod || !has_our_name(control, pod)) {
         vec_push(&control->strays, pod);
         return;
     }

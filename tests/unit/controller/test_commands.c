@@ -250,6 +250,40 @@ static void a_command_may_leave_the_uid_out(void **state)
     assert_string_equal(play_phase(server), "Aborted");
 }
 
+/* News of the job comes later than that of its Command. */
+static void a_command_may_come_before_its_job(void **state)
+{
+    struct server *server = *state;
+
+    play_command(server, "stop", "AbortJob");
+    run(server, 5000);
+    play_job(server, SPEC(2, 2));
+    run(server, 30000);
+    assert_string_equal(play_phase(server), "Aborted");
+    assert_null(server_get(server, SERVER_COMMANDS, "stop"));
+}
+
+static int refuse_status(struct server *server, const struct kube_call_spec *spec)
+{
+    (void)server;
+    return spec->method == KUBE_PATCH && str_ends(spec->path, STR("/status")) ? 500 : 0;
+}
+
+/* The job is deleted before its Command is obeyed. */
+static void commands_go_with_their_job(void **state)
+{
+    struct server *server = *state;
+
+    play_start(server, SPEC(2, 2));
+    server->fault = refuse_status;
+    play_command(server, "stop", "AbortJob");
+    run(server, 1000);
+    play_delete_job(server);
+    server->fault = NULL;
+    run(server, 30000);
+    assert_null(server_get(server, SERVER_COMMANDS, "stop"));
+}
+
 int main(void)
 {
     server_quiet();
@@ -266,6 +300,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_command_that_was_there_before_is_obeyed, server_setup,
                                         server_teardown),
         cmocka_unit_test_setup_teardown(odd_commands_do_nothing, server_setup, server_teardown),
+        cmocka_unit_test_setup_teardown(a_command_may_come_before_its_job, server_setup,
+                                        server_teardown),
+        cmocka_unit_test_setup_teardown(commands_go_with_their_job, server_setup, server_teardown),
         cmocka_unit_test_setup_teardown(a_command_may_leave_the_uid_out, server_setup,
                                         server_teardown),
     };

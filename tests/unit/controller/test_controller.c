@@ -5,6 +5,7 @@
 #include "play.h"
 
 #include "base/limits.h"
+#include "controller/options.h"
 
 /* ---- tests -------------------------------------------------------------------------------------
  */
@@ -90,6 +91,32 @@ static void a_foreign_pod_is_waited_for(void **state)
     run(server, 120000);
     assert_int_equal(job_control_present(play_control(server)), 3);
     assert_false(has(play_status_text(server), "exists and belongs to"));
+}
+
+/* What a hand made with our owner, task and index keeps nothing of the job from its place. */
+static void a_pod_of_another_name_takes_no_place(void **state)
+{
+    struct server *server = *state;
+
+    (void)server_put(
+        server, SERVER_PODS,
+        json_parse(
+            STR("{\"metadata\":{\"name\":\"mine\",\"labels\":{\"volcano.sh/job-name\":\"j\"},"
+                "\"ownerReferences\":[{\"apiVersion\":\"batch.volcano.sh/v1alpha1\","
+                "\"kind\":\"Job\",\"name\":\"j\",\"uid\":\"" JOB_UID
+                "\",\"controller\":true}],\"annotations\":{"
+                "\"volcano.sh/task-spec\":\"w\",\"volcano.sh/task-index\":\"1\","
+                "\"volcano.sh/job-version\":\"0\"}},\"status\":{\"phase\":\"Running\"}}")),
+        "other");
+    play_start(server, SPEC(3, 3));
+    for (int run_of = 0; run_of < 2; run_of++) {
+        run(server, 5000);
+        assert_true(play_has_pod(server, "mine") && play_has_pod(server, "j-w-1"));
+        assert_string_equal(play_phase(server), "Running");
+        assert_int_equal(play_number(server, "running"), 3);
+        if (run_of == 0)
+            play_command(server, "again", "RestartJob");
+    }
 }
 
 /* The pod as a deletion of its job with "Orphan", or a hand, leaves it. */
@@ -315,7 +342,7 @@ static void a_large_job_waits_in_small_memory(void **state)
     run(server, 3000);
     play_admit(server);
     run(server, 100);
-    assert_int_equal(play_control(server)->create_count, JOB_CREATE_CHUNK);
+    assert_int_equal(play_control(server)->create_count, CREATION_CHUNK_PRESET);
 }
 
 #define TWO_TASKS(first, second)                                                                   \
@@ -349,6 +376,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(lost_answers_make_no_second_pod, server_setup,
                                         server_teardown),
         cmocka_unit_test_setup_teardown(a_foreign_pod_is_waited_for, server_setup, server_teardown),
+        cmocka_unit_test_setup_teardown(a_pod_of_another_name_takes_no_place, server_setup,
+                                        server_teardown),
         cmocka_unit_test_setup_teardown(a_pod_that_loses_its_owner_is_waited_for, server_setup,
                                         server_teardown),
         cmocka_unit_test_setup_teardown(orphans_of_an_earlier_job_are_waited_for, server_setup,
