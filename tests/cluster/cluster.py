@@ -50,9 +50,12 @@ for _kubeconfig, _account in (("pumice-scheduler", "volcano-scheduler"),
                                [SERVICE_ACCOUNTS, f"{SERVICE_ACCOUNTS}:{OUR_NAMESPACE}"])
 
 # Of the controller manager only what tests need. node-lifecycle removes the not-ready taint;
-# without serviceaccount there is no default account and no pod can be created.
+# without serviceaccount there is no default account and no pod can be created. The API server
+# deletes a pod without a node in two steps; when the client dies in between, the pod garbage
+# collector does the second.
 CONTROLLERS = ("garbage-collector-controller", "namespace-controller", "resourcequota-controller",
                "node-lifecycle-controller", "serviceaccount-controller",
+               "pod-garbage-collector-controller",
                "deployment-controller", "replicaset-controller", "statefulset-controller")
 
 KWOK_RULES = [
