@@ -215,7 +215,7 @@ class Foreign(Runner):
             if time.monotonic() > deadline:
                 raise BenchError(f"after {self.timeout(shape):.0f} s there are {follower.binds} binds "
                                  f"of {wanted}, or not all pods run")
-            time.sleep(0.5)
+            time.sleep(max(0.5, shape.total / 2000))  # a list of many pods is work for the server
         end = time.monotonic() + PATIENCE
         while follower.quiet() < 2.5 and time.monotonic() < end:
             time.sleep(0.25)
@@ -260,6 +260,18 @@ def markdown(data, plot):
         "### Requests" if known else "### Events", report.requests(first)]) + "\n"
 
 
+def beside(paths, shape):
+    """What is drawn beside: of the raw data of the same shape that which a plot shows."""
+    found = []
+    for data in map(rawdata.load, paths):
+        if verdicts.shape_of(data) != shape:
+            continue
+        if data.get("triples"):
+            data = {**data, "triples": [verdicts.middle(data)], "used": [0], "in_turn": None}
+        found.append(data)
+    return found
+
+
 def main(options, folder):
     """All runs of all shapes."""
     with Foreign(Path(folder), options) as runner:
@@ -267,10 +279,10 @@ def main(options, folder):
             data = {"kind": NAME, "provenance": rawdata.provenance(ROOT, options.command),
                     "shape": {"jobs": shape.jobs, "pods": shape.pods}, "runs": [],
                     "source": "audit" if options.audit_log else "watch",
-                    "beside": [one for one in map(rawdata.load, options.beside)
-                               if verdicts.shape_of(one) == shape]}
+                    "beside": beside(options.beside, shape)}
             for number in range(options.triples):
                 data["runs"].append(runner.run(NAME, shape))
+                output.keep(sys.modules[__name__], data, options)
                 print(report.progress(f"{shape.name}, {number + 1}", data["runs"][-1]), flush=True)
             data["finished"] = datetime.now(timezone.utc).isoformat(timespec="seconds")
             output.publish(sys.modules[__name__], data, options)

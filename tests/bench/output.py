@@ -13,14 +13,19 @@ def base_name(kind, data):
     return f"{data['provenance']['date'][:10]}-{kind.NAME}-{verdicts.shape_of(data).name}"
 
 
+def keep(kind, data, options):
+    """Writes the raw data, if they are to be kept."""
+    if options.out:
+        rawdata.save(options.out / f"{base_name(kind, data)}.json", data)
+
+
 def publish(kind, data, options):
     """Prints the report, and writes it with plot and raw data; gives the exit code."""
     plot, base = None, base_name(kind, data)
-    if options.out:
-        rawdata.save(options.out / f"{base}.json", data)
-        if not options.no_plots:
-            import plots
-            plot = getattr(plots, f"draw_{kind.NAME}")(data, options.out / base)
+    keep(kind, data, options)
+    if options.out and not options.no_plots:
+        import plots
+        plot = getattr(plots, f"draw_{kind.NAME}")(data, options.out / base)
     text = kind.markdown(data, plot)
     print(text)
     if options.out:

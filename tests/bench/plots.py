@@ -38,16 +38,10 @@ class Series:
                            "label": self.label, **more})
 
 
-def middle(data):
-    """The counting triple whose ratio is the median one (the lower of two)."""
-    ordered = sorted(verdicts.used_triples(data), key=lambda made: made["ratio"])
-    return ordered[(len(ordered) - 1) // 2]
-
-
 def series_of(data):
     """The runs of a shape that are drawn, ours or the foreign one first."""
     if data.get("triples"):
-        runs = middle(data)["runs"]
+        runs = verdicts.middle(data)["runs"]
         found = [Series("Pumice", runs[1], OURS), Series("bare limit", runs[0], BARE, "--")]
     else:
         found = [Series("measured", run, OURS) for run in data["runs"][:1]]

@@ -211,6 +211,7 @@ def main(options, folder):
                     "shape": {"jobs": 1, "pods": shape.pods, "nodes": options.nodes}, "runs": []}
             for index in range(options.triples):
                 data["runs"].append(run(bench, shape, options.idle))
+                output.keep(sys.modules[__name__], data, options)
                 created = pooled(data["runs"][-1:], "loaded", "created")
                 print(f"{shape.name}, probe {index + 1}: {created}", flush=True)
             data["finished"] = datetime.now(timezone.utc).isoformat(timespec="seconds")

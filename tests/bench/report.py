@@ -2,6 +2,7 @@
 
 import statistics
 
+import costs
 import verdicts
 from verdicts import ours, used_triples
 
@@ -176,6 +177,15 @@ def summary(datas):
                   "all required met"], rows)
 
 
+def cost_of_pod(runs):
+    """What a pod cost in a triple, its first bare run and ours."""
+    if not all(run.get("costs") for run in runs[:2]):
+        return []
+    return ["### What a pod costs", "Per pod, in the first counting triple; bytes, seats and etcd from the "
+            "metrics of the API server and etcd. Creates of pods and of their bindings are one there.",
+            table(["What", "bare", "ours"], costs.table_rows(*runs[:2]))]
+
+
 def over_budget(data):
     """The jobs that wrote more than they may, if any."""
     lines = [f"- {job}: {written} writes, {allowed} allowed" for run in verdicts.all_ours(data)
@@ -193,6 +203,7 @@ def shape_section(data, plot):
             "### All runs", every_run(data),
             *(["### Complete gangs", IN_TURN, found] if found else []),
             "### CPU and memory", "Medians of the runs that count.", usage(modes),
+            *cost_of_pod(used_triples(data)[0]["runs"]),
             "### How the requests ran", "The first counting triple.",
             flow(used_triples(data)[0]["runs"][:2]), waiting(first),
             "### Requests of our run in the first counting triple", requests(first),

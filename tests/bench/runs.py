@@ -28,6 +28,7 @@ from cluster import ControlPlane  # noqa: E402  (harness puts its folder on the 
 from cluster_process import ProcessError  # noqa: E402
 
 import audit  # noqa: E402
+import costs  # noqa: E402
 import shapes  # noqa: E402
 
 QUIET = 2.5  # seconds without a write in the namespace that end a run
@@ -114,6 +115,7 @@ class Session(NamedTuple):
     namespace: str
     follower: AuditFollower
     usage: Usage
+    before: dict  # costs.sample() of the begin
 
 
 class Runner:
@@ -136,6 +138,10 @@ class Runner:
         """The processes whose CPU and memory are of interest."""
         raise NotImplementedError
 
+    def counters(self):
+        """Counters of the API server and etcd, if they can be seen."""
+        return {}
+
     def prepare(self, mode):
         """Makes everything ready for a run."""
 
@@ -150,9 +156,10 @@ class Runner:
             seen = self.generate(self.loadgen_command(mode, shape, session.namespace, **flags))
             self.wait_end(shape, session, shape.total)
             used = session.usage.read()
+            cost = costs.difference(session.before, self.counters())
             self.check_end(mode, shape, session.namespace)
             run = audit.summarise(session.follower.requests(), session.namespace, *shape)
-        return {"mode": mode, "namespace": session.namespace, **run, "usage": used,
+        return {"mode": mode, "namespace": session.namespace, **run, "usage": used, "costs": cost,
                 "loadgen": seen}
 
     @contextmanager
@@ -161,9 +168,10 @@ class Runner:
         self._number += 1
         namespace = self.api.make_namespace(f"{mode}-{self._number}")
         self.prepare(mode)
+        before = self.counters()
         follower = self.follow(namespace)
         try:
-            yield Session(namespace, follower, Usage(self.processes()))
+            yield Session(namespace, follower, Usage(self.processes()), before)
         finally:
             follower.close()
         self.rest(mode)
@@ -269,6 +277,9 @@ class Bench(Runner):
         ours = self.product.all if self.product else ()
         return [self.plane.process(name) for name in ("kube-apiserver", "etcd", "kwok",
                                                       "kube-controller-manager")] + list(ours)
+
+    def counters(self):
+        return costs.sample(self.plane)
 
     def prepare(self, mode):
         if mode not in BARE_MODES:

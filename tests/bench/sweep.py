@@ -197,6 +197,7 @@ def main(options, folder):
             for by, window in order(options.windows) * options.triples:
                 run = runs.run(by, window, delay)
                 data["runs"].append(run)
+                output.keep(sys.modules[__name__], data, options)
                 print(f"+{delay} ms, {BY[by]}, {window}: {run['per_s']:.0f} creates/s, p50 "
                       f"{run['p50_ms']:.1f} ms", flush=True)
     data["finished"] = datetime.now(timezone.utc).isoformat(timespec="seconds")

@@ -9,7 +9,11 @@ import yaml
 
 import audit
 import foreign
+import plots
+import rawdata
 import report
+from shapes import Shape
+from test_fanout import data_of
 
 
 def event(resource, kind, name, at, node=False, phase=""):
@@ -129,6 +133,17 @@ def test_a_token_of_a_kubeconfig_is_written_without_its_prefix(tmp_path):
     foreign.credentials(kubeconfig(tmp_path / "config", {"token": "secret"}), folder)
     assert (folder / "admin.token").read_text() == "secret"
     assert not (folder / "admin.crt").exists()
+
+
+def test_beside_is_what_is_drawn_of_the_same_shape_alone(tmp_path):
+    ours = data_of()
+    ours["triples"].append({**ours["triples"][0], "ratio": 9.0})
+    ours["used"] = [0, 1]
+    rawdata.save(tmp_path / "a.json", ours)
+    found = foreign.beside([tmp_path / "a.json"], Shape(2, 2))
+    assert [made["ratio"] for made in found[0]["triples"]] == [1.0]
+    assert plots.series_of({**data("watch"), "beside": found})[1].label == "beside: Pumice"
+    assert foreign.beside([tmp_path / "a.json"], Shape(2, 3)) == []
 
 
 def test_a_line_is_printed_about_a_foreign_run():

@@ -8,6 +8,7 @@ import fanout
 import plots
 import rawdata
 import sweep
+import verdicts
 from test_fanout import data_of
 from test_foreign import data as foreign_data
 from test_probe import data as probe_data
@@ -57,7 +58,7 @@ def test_the_triple_with_the_median_ratio_is_drawn():
     for ratio in (3.0, 0.5):
         data["triples"].append({**data["triples"][0], "ratio": ratio})
     data["used"] = [0, 1, 2]
-    assert plots.middle(data)["ratio"] == data["triples"][0]["ratio"] == 1.0
+    assert verdicts.middle(data)["ratio"] == data["triples"][0]["ratio"] == 1.0
 
 
 def test_all_shapes_are_drawn_in_one_picture(tmp_path):

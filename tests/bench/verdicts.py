@@ -49,6 +49,12 @@ def used_triples(data):
     return [data["triples"][index] for index in data["used"]]
 
 
+def middle(data):
+    """The counting triple whose ratio is the median one (the lower of two)."""
+    ordered = sorted(used_triples(data), key=lambda made: made["ratio"])
+    return ordered[(len(ordered) - 1) // 2]
+
+
 def ours(data):
     """Our runs that count."""
     return [made["runs"][1] for made in used_triples(data)]

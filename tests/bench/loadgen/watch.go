@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"sync"
@@ -26,7 +27,8 @@ type watchEvent struct {
 	Type   string `json:"type"`
 	Object struct {
 		Metadata struct {
-			Name string `json:"name"`
+			Name            string `json:"name"`
+			ResourceVersion string `json:"resourceVersion"`
 		} `json:"metadata"`
 		Spec struct {
 			NodeName string `json:"nodeName"`
@@ -38,7 +40,8 @@ type watchEvent struct {
 }
 
 // runWatch prints what happens to the pods, Jobs and PodGroups of a namespace, from now on and with what is there
-// already as ADDED. A watch that ends before it is told to is an error, for something may have been missed.
+// already as ADDED. A watch that the server ends, as it does with slow ones, goes on where it was; one that cannot
+// is an error, for something may have been missed.
 func runWatch(ctx context.Context, opts *options) (*scheduler, error) {
 	user, err := connect(opts.server, opts.pki, "admin")
 	if err != nil {
@@ -84,34 +87,56 @@ func (w *watcher) opened() error {
 	return w.out.Encode(watchLine{Time: seconds(), Type: "READY"})
 }
 
-// follow prints the events of one watch until it ends; the result is never nil.
+// follow prints the events of a kind until ctx is done or the server refuses; the result is never nil.
 func (w *watcher) follow(ctx context.Context, resource, path string) error {
-	request, err := w.client.request(ctx, "GET", path+"?watch=true&timeoutSeconds=86400", nil)
+	version := ""
+	for first := true; ; first = false {
+		answer, err := w.open(ctx, path+"?watch=true&timeoutSeconds=86400&resourceVersion="+version)
+		if err != nil {
+			return err
+		}
+		if first {
+			err = w.opened()
+		}
+		if err == nil {
+			version, err = w.stream(answer.Body, resource, version)
+		}
+		answer.Body.Close()
+		if err != io.EOF && err != io.ErrUnexpectedEOF {
+			return err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func (w *watcher) open(ctx context.Context, path string) (*http.Response, error) {
+	request, err := w.client.request(ctx, "GET", path, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	answer, err := w.client.http.Do(request)
-	if err != nil {
-		return err
+	if err == nil && answer.StatusCode != http.StatusOK {
+		answer.Body.Close()
+		err = fmt.Errorf("%s", answer.Status)
 	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s", answer.Status)
-	}
-	if err := w.opened(); err != nil {
-		return err
-	}
-	stream := json.NewDecoder(bufio.NewReaderSize(answer.Body, 1<<16))
+	return answer, err
+}
+
+// stream prints the events of one watch until it ends, with io.EOF if it just does. It returns the version of the
+// last one, or the one given.
+func (w *watcher) stream(body io.Reader, resource, version string) (string, error) {
+	events := json.NewDecoder(bufio.NewReaderSize(body, 1<<16))
 	for {
 		var event watchEvent
-		if err := stream.Decode(&event); err != nil {
-			return err
+		if err := events.Decode(&event); err != nil {
+			return version, err
 		}
 		if event.Type == "ERROR" {
-			return fmt.Errorf("the server ended it with an error")
+			return version, fmt.Errorf("the server ended it with an error")
 		}
+		version = event.Object.Metadata.ResourceVersion
 		if err := w.print(resource, &event); err != nil {
-			return err
+			return version, err
 		}
 	}
 }
