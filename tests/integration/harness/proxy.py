@@ -18,14 +18,17 @@ def build(folder):
 
 
 @contextmanager
-def proxied(plane, binary, proxy_binary, folder):
-    """Restarts `binary` through a proxy for the length of the block; gives the proxy."""
+def proxied(plane, binary, proxy_binary, folder, rules=()):
+    """Restarts `binary` through a proxy for the length of the block; gives the proxy. Its rules are
+    there before the binary is."""
     direct = binary.flags["kubeconfig"]
     identity = plane.folder / "pki" / binary.identity
     proxy = FaultProxy(proxy_binary, plane.server, plane.folder / "pki" / "ca.crt",
                        upstream_cert=identity.with_suffix(".crt"),
                        upstream_key=identity.with_suffix(".key"), dir=folder)
     with proxy:
+        for rule in rules:
+            proxy.add(rule)
         binary.stop()
         binary.flags["kubeconfig"] = str(proxy.kubeconfig(direct))
         try:
