@@ -11,6 +11,8 @@
 #include "base/str.h"
 #include <stdbool.h>
 
+struct action;
+struct error;
 struct scheduler;
 
 struct action_type {
@@ -18,6 +20,12 @@ struct action_type {
     /* What to tell a user who configures an action that does nothing in this version, else NULL;
      * such an action has no functions and is left out of the cycle. */
     const char *without_effect;
+    /* Arguments that are accepted without effect, NULL at the end; may be NULL. */
+    const char *const *ignored;
+    /* Reads the arguments when a configuration is loaded, and makes the action's state in it; as
+     * with plugins. Both may be NULL. */
+    int (*open)(struct action *action, struct error *err);
+    void (*close)(struct action *action);
     /* Makes the state of one run; may be NULL as a result when there is nothing to do. */
     void *(*begin)(struct scheduler *scheduler);
     /* A little work; true when the action is done. */

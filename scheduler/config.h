@@ -2,8 +2,9 @@
  * The scheduler's configuration (volcano-scheduler.conf): which actions run, with which plugins.
  *
  * Grammar as users have it: `actions` a comma-separated string, `tiers` of `plugins` with their
- * booleans and `arguments`, `configurations` of actions. Unknown keys are ignored, an unknown
- * plugin is reported and left out, an unknown action rejects the file. Immutable once made.
+ * booleans and `arguments`, `configurations` of actions with theirs, `metrics`. What is not known
+ * is reported in the log with its place and what there is: keys and arguments are passed over, an
+ * unknown plugin is left out, an unknown action rejects the file. Immutable once made.
  */
 #ifndef PUMICE_SCHEDULER_CONFIG_H
 #define PUMICE_SCHEDULER_CONFIG_H
@@ -12,9 +13,17 @@
 
 struct action_type;
 
+/* One mention of an action. */
+struct action {
+    const struct action_type *type;
+    struct arguments *arguments; /* borrowed from the configuration */
+    void *state;                 /* the action's own */
+};
+
 struct sched_config {
-    VEC(const struct action_type *) actions;
-    VEC(struct plugin *) plugins; /* owned; in order of the tiers */
+    VEC(struct action *) actions; /* owned; in the order of running */
+    VEC(struct plugin *) plugins; /* owned; in order of the tiers, each name once */
+    struct map arguments;         /* of actions, struct arguments by the action's name; owned */
     uint64_t generation;          /* differs between any two configurations of a process */
 };
 
@@ -24,6 +33,8 @@ struct sched_config *sched_config_default(void);
 struct sched_config *sched_config_parse(struct str yaml, struct error *err);
 void sched_config_free(struct sched_config *config);
 bool sched_config_has_action(const struct sched_config *config, const char *name);
+/* The first mention of the action, or NULL. */
+const struct action *sched_config_action(const struct sched_config *config, const char *name);
 
 /* ---- all plugins asked at one point -----------------------------------------------------------
  */
@@ -44,6 +55,9 @@ bool config_queue_overused(const struct sched_config *config, const struct cache
 bool config_allocatable(const struct sched_config *config, const struct cache *cache,
                         const struct sched_queue *queue, const struct pod_class *cls,
                         struct buf *why);
+/* See plugin_type.queue_figure; QUEUE_NO_FIGURE when no plugin says. */
+int64_t config_queue_figure(const struct sched_config *config, const struct cache *cache,
+                            const struct sched_queue *queue, enum queue_figure figure, uint32_t id);
 const char *config_filter(const struct sched_config *config, const struct pod_class *cls,
                           const struct node *node);
 int64_t config_score(const struct sched_config *config, const struct pod_class *cls,

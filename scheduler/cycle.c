@@ -30,7 +30,7 @@ void cycle_init(struct scheduler *scheduler)
 static void end_action(struct scheduler *scheduler)
 {
     struct cycle *cycle = &scheduler->cycle;
-    const struct action_type *action = scheduler->config->actions.items[cycle->action];
+    const struct action_type *action = scheduler->config->actions.items[cycle->action]->type;
     if (cycle->state)
         action->end(scheduler, cycle->state);
     cycle->state = NULL;
@@ -88,7 +88,7 @@ static bool step_actions(struct scheduler *scheduler)
     struct cycle *cycle = &scheduler->cycle;
     if (cycle->action == scheduler->config->actions.n)
         return true;
-    const struct action_type *action = scheduler->config->actions.items[cycle->action];
+    const struct action_type *action = scheduler->config->actions.items[cycle->action]->type;
     if (!cycle->begun) {
         cycle->state = action->begin(scheduler);
         cycle->begun = true;

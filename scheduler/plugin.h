@@ -9,21 +9,47 @@
 #ifndef PUMICE_SCHEDULER_PLUGIN_H
 #define PUMICE_SCHEDULER_PLUGIN_H
 
+#include "scheduler/arguments.h"
 #include "scheduler/cache.h"
 
-/* Points that the configuration can switch off, in the order of the names in config.c. */
+/* Points that the configuration can switch off; config.c has their names there. */
 enum plugin_point {
     POINT_JOB_ORDER,
     POINT_QUEUE_ORDER,
     POINT_JOB_READY,
     POINT_PREDICATE,
     POINT_NODE_ORDER,
-    POINT_JOB_ENQUEUED,
+    POINT_JOB_ENQUEUED, /* whether a job may enter, and that it has */
     POINT_OVERUSED,
     POINT_ALLOCATABLE,
     POINT_HIERARCHY, /* no point: "enableHierarchy", false unless set, for the plugin itself */
+    /* Points of eviction, network topology and subgroups, which nothing asks yet. */
+    POINT_TASK_ORDER,
+    POINT_JOB_PIPELINED,
+    POINT_JOB_STARVING,
+    POINT_PREEMPTABLE,
+    POINT_RECLAIMABLE,
+    POINT_PREEMPTIVE,
+    POINT_VICTIM,
+    POINT_BEST_NODE,
+    POINT_TARGET_JOB,
+    POINT_RESERVED_NODES,
+    POINT_CLUSTER_ORDER, /* false unless set */
+    POINT_HYPERNODE_ORDER,
+    POINT_HYPERNODE_GRADIENT,
+    POINT_SUBJOB_READY,
+    POINT_SUBJOB_PIPELINED,
+    POINT_SUBJOB_ORDER,
     POINT_COUNT
 };
+
+/* What a plugin may know of a queue and a resource. */
+enum queue_figure {
+    FIGURE_DESERVED, /* what it should have when others want theirs */
+    FIGURE_LIMIT,    /* what it may hold at most */
+    FIGURE_COUNT
+};
+#define QUEUE_NO_FIGURE INT64_MIN
 
 enum plugin_vote { VOTE_ABSTAIN, VOTE_PERMIT, VOTE_REJECT };
 
@@ -31,15 +57,19 @@ struct plugin {
     const struct plugin_type *type;
     unsigned tier;
     bool enabled[POINT_COUNT];
-    struct map arguments; /* name to char *, the scalar's text; owned */
-    void *state;          /* the plugin's own */
+    struct arguments *arguments; /* owned */
+    void *state;                 /* the plugin's own */
+    int64_t begin_ns;            /* what `begin` took last */
 };
 
 struct plugin_type {
     const char *name;
     /* What to tell a user who configures a plugin that does nothing in this version, else NULL. */
     const char *without_effect;
-    /* Reads the arguments and makes `state`; may be NULL. */
+    /* Arguments that are accepted without effect, NULL at the end; may be NULL. */
+    const char *const *ignored;
+    /* Reads the arguments and makes `state`; may be NULL. A failure rejects the whole file: it is
+     * for what cannot be passed over, not for single values of a wrong type. */
     int (*open)(struct plugin *plugin, struct error *err);
     void (*close)(struct plugin *plugin);
     /* Before the first action of a cycle. */
@@ -62,11 +92,16 @@ struct plugin_type {
                      const struct sched_queue *queue);
     /*
      * Whether a queue may have one more pod of this class now; a refusal is explained in `why` (a
-     * sentence naming queue, resource, needed, used, limit). All must agree.
+     * sentence naming queue, resource, needed, used, limit). All must agree. A gang is asked for
+     * as a whole first, with a class of which only `request` is set.
      */
     bool (*allocatable)(struct plugin *plugin, const struct cache *cache,
                         const struct sched_queue *queue, const struct pod_class *cls,
                         struct buf *why);
+    /* What the queue may have of a resource by this plugin, QUEUE_NO_FIGURE when it does not say;
+     * for explanations and metrics. The first plugin that says something counts. */
+    int64_t (*queue_figure)(struct plugin *plugin, const struct cache *cache,
+                            const struct sched_queue *queue, enum queue_figure figure, uint32_t id);
     /* Why such a pod may not run on the node whatever is free there (a constant text), or NULL. */
     const char *(*filter)(const struct plugin *plugin, const struct pod_class *cls,
                           const struct node *node);
@@ -77,8 +112,10 @@ struct plugin_type {
 
 /* The plugin of that name, or NULL. */
 const struct plugin_type *plugin_type_find(struct str name);
+/* All names, for messages: "gang, priority, ...". */
+const char *plugin_names(void);
 
-/* Arguments; a value of the wrong type is an error that names it. Absent leaves `*value` alone. */
+/* The argument of that name; `*value` stays when there is none of that type. Never fail. */
 int plugin_int(const struct plugin *plugin, const char *name, int64_t *value, struct error *err);
 int plugin_double(const struct plugin *plugin, const char *name, double *value, struct error *err);
 

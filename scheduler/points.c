@@ -11,8 +11,11 @@ void config_begin(const struct sched_config *config, const struct cache *cache)
 {
     each_plugin(plugin, config)
     {
-        if (plugin->type->begin)
-            plugin->type->begin(plugin, cache);
+        if (!plugin->type->begin)
+            continue;
+        int64_t started = loop_now_fresh(cache->loop);
+        plugin->type->begin(plugin, cache);
+        plugin->begin_ns = loop_now_fresh(cache->loop) - started;
     }
 }
 
@@ -127,6 +130,18 @@ bool config_allocatable(const struct sched_config *config, const struct cache *c
     return true;
 }
 
+int64_t config_queue_figure(const struct sched_config *config, const struct cache *cache,
+                            const struct sched_queue *queue, enum queue_figure figure, uint32_t id)
+{
+    int64_t amount = QUEUE_NO_FIGURE;
+    each_plugin(plugin, config)
+    {
+        if (plugin->type->queue_figure && amount == QUEUE_NO_FIGURE)
+            amount = plugin->type->queue_figure(plugin, cache, queue, figure, id);
+    }
+    return amount;
+}
+
 const char *config_filter(const struct sched_config *config, const struct pod_class *cls,
                           const struct node *node)
 {
@@ -141,6 +156,14 @@ const char *config_filter(const struct sched_config *config, const struct pod_cl
     return NULL;
 }
 
+static int64_t plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+    if (__builtin_add_overflow(a, b, &sum))
+        return b > 0 ? INT64_MAX : INT64_MIN;
+    return sum;
+}
+
 int64_t config_score(const struct sched_config *config, const struct pod_class *cls,
                      const struct sched_node *node)
 {
@@ -148,7 +171,7 @@ int64_t config_score(const struct sched_config *config, const struct pod_class *
     each_plugin(plugin, config)
     {
         if (plugin->enabled[POINT_NODE_ORDER] && plugin->type->score)
-            score += plugin->type->score(plugin, cls, node);
+            score = plus(score, plugin->type->score(plugin, cls, node));
     }
     return score;
 }

@@ -289,5 +289,8 @@ static void end(struct scheduler *scheduler, void *state)
     free(allocate);
 }
 
+/* Which nodes fit is always kept. */
+static const char *const ignored[] = {"predicateErrorCacheEnable", NULL};
+
 const struct action_type action_allocate = {
-    .name = "allocate", .begin = begin, .step = step, .end = end};
+    .name = "allocate", .ignored = ignored, .begin = begin, .step = step, .end = end};

@@ -80,5 +80,8 @@ static void end(struct scheduler *scheduler, void *state)
     free(backfill);
 }
 
+/* Which nodes fit is always kept. */
+static const char *const ignored[] = {"predicateErrorCacheEnable", NULL};
+
 const struct action_type action_backfill = {
-    .name = "backfill", .begin = begin, .step = step, .end = end};
+    .name = "backfill", .ignored = ignored, .begin = begin, .step = step, .end = end};

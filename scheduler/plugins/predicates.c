@@ -28,4 +28,21 @@ static const char *filter(const struct plugin *plugin, const struct pod_class *c
     return NULL;
 }
 
-const struct plugin_type plugin_predicates = {.name = "predicates", .filter = filter};
+static const char *const ignored[] = {"predicate.NodeAffinityEnable",
+                                      "predicate.NodePortsEnable",
+                                      "predicate.TaintTolerationEnable",
+                                      "predicate.PodAffinityEnable",
+                                      "predicate.NodeVolumeLimitsEnable",
+                                      "predicate.VolumeZoneEnable",
+                                      "predicate.PodTopologySpreadEnable",
+                                      "predicate.VolumeBindingEnable",
+                                      "predicate.DynamicResourceAllocationEnable",
+                                      "predicate.CacheEnable",
+                                      "volumebinding.weight",
+                                      "volumebinding.bindTimeoutSeconds",
+                                      "volumebinding.shape",
+                                      "dynamicresources.filterTimeoutSeconds",
+                                      NULL};
+
+const struct plugin_type plugin_predicates = {
+    .name = "predicates", .ignored = ignored, .filter = filter};

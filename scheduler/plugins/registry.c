@@ -14,3 +14,10 @@ const struct plugin_type *plugin_type_find(struct str name)
             return types[i];
     return NULL;
 }
+
+#define PLUGIN_NAME(name) ", " #name
+
+const char *plugin_names(void)
+{
+    return &(PLUGINS(PLUGIN_NAME))[2]; /* behind the first comma */
+}

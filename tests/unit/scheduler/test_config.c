@@ -52,9 +52,6 @@ static void unknown_names(void **state)
     parse("actions: \"allocate, shuffel\"\n", "unknown action \"shuffel\"");
     parse("actions: \"\"\n", "names no action");
     parse("tiers: []\n", "names no action");
-    parse("actions: allocate\ntiers:\n- plugins:\n  - name: nodeorder\n    arguments:\n"
-          "      leastrequested.weight: heavy\n",
-          "argument \"leastrequested.weight\" is \"heavy\"");
     parse("actions: [", "line");
     struct sched_config *config =
         parse("actions: allocate\nsurprise: {a: 1}\ntiers:\n- plugins:\n  - name: nobody\n"
@@ -63,6 +60,165 @@ static void unknown_names(void **state)
     assert_int_equal(config->plugins.n, 1);
     sched_config_free(config);
 }
+
+/* ---- what is reported ------------------------------------------------------------------------ */
+
+/* Parses with the log in a file; what it says is NUL-terminated in `log`. */
+static struct sched_config *parse_logged(const char *yaml, char *log, size_t size)
+{
+    FILE *file = tmpfile();
+    struct error err = ERROR_INIT;
+    assert_non_null(file);
+    log_set_fd(fileno(file));
+    struct sched_config *config = sched_config_parse(str_of(yaml), &err);
+    log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
+    rewind(file);
+    log[fread(log, 1, size - 1, file)] = '\0';
+    fclose(file);
+    if (!config)
+        fail_msg("%s", err.text);
+    return config;
+}
+
+#define WITH(plugin) "actions: allocate\ntiers:\n- plugins:\n" plugin
+
+static const struct {
+    const char *yaml;
+    const char *says[4]; /* all are in the log; none: the log is empty */
+} reports[] = {
+    {WITH("  - name: gang\n"), {NULL}},
+    {WITH("  - name: gang\n    enableJobReady: null\n    enablePreemptable: no\n"), {NULL}},
+    {"surprise: {a: 1}\nactions: allocate\n",
+     {"not known", "key=surprise", "the top", "actions, tiers, configurations, metrics"}},
+    {"actions: allocate\ntiers:\n- plugin: []\n",
+     {"key=plugin ", "place=\"tiers\"", "known=\"plugins\""}},
+    {WITH("  - enableJobredy: true\n    name: gang\n"),
+     {"key=enableJobredy", "plugin gang", "enableJobReady, ", "enabledSubJobOrder"}},
+    {WITH("  - name: nobody\n"), {"does not exist", "plugin=\"nobody\"", "gang, priority"}},
+    {WITH("  - name: gang\n  - name: gang\n"), {"names a plugin twice", "plugin=gang", "tier=1"}},
+    {WITH("  - name: overcommit\n    arguments:\n      overcommit-faktor: 2\n"),
+     {"argument=overcommit-faktor", "plugin overcommit", "known=\"overcommit-factor\""}},
+    {WITH("  - name: overcommit\n    arguments:\n      overcommit-factor: \"2\"\n"),
+     {"wrong type", "argument=overcommit-factor", "value=\"2\"", "a number"}},
+    {WITH("  - name: nodeorder\n    arguments:\n      leastrequested.weight: heavy\n"),
+     {"wrong type", "leastrequested.weight", "value=\"heavy\"", "a whole number"}},
+    {WITH("  - name: nodeorder\n    arguments:\n      leastrequested.weight: 1.5\n"),
+     {"wrong type", "value=\"1.5\""}},
+    {WITH("  - name: gang\n    arguments:\n      size: 3\n"), {"argument=size", "known=\"none\""}},
+    {"actions: allocate\nconfigurations:\n- name: allocat\n  arguments: {a: 1}\n",
+     {"action that does not exist", "action=\"allocat\"", "enqueue, allocate"}},
+    {"actions: allocate\nconfigurations:\n- arguments: {a: 1}\n  name: allocate\n  more: 1\n",
+     {"key=more", "place=\"configurations\"", "argument=a", "action allocate"}},
+    {"actions: allocate\nconfigurations:\n- name: allocate\n  arguments:\n"
+     "    predicateErrorCacheEnable: true\n",
+     {"no effect in this version", "predicateErrorCacheEnable"}},
+    {"actions: allocate, reclaim\nconfigurations:\n- name: reclaim\n  arguments: {a: 1}\n",
+     {"\"reclaim\" has no effect"}},
+    {"actions: allocate\nmetrics:\n  type: prometheus\n  adress: x\n",
+     {"argument=type", "argument=adress", "place=\"metrics\"", "tls.insecureSkipVerify"}},
+};
+
+static void what_is_not_known_is_reported(void **state)
+{
+    static char log[1 << 16];
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(reports); i++) {
+        sched_config_free(parse_logged(reports[i].yaml, log, sizeof(log)));
+        if (!reports[i].says[0] && log[0])
+            fail_msg("case %zu says %s", i, log);
+        for (size_t j = 0; j < ARRAY_SIZE(reports[i].says) && reports[i].says[j]; j++)
+            if (!strstr(log, reports[i].says[j]))
+                fail_msg("case %zu: \"%s\" is not in %s", i, reports[i].says[j], log);
+    }
+}
+
+/* ---- booleans -------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *key;
+    enum plugin_point point;
+    bool preset;
+} booleans[] = {
+    {"enableJobOrder", POINT_JOB_ORDER, true},
+    {"enableHierarchy", POINT_HIERARCHY, false},
+    {"enableJobReady", POINT_JOB_READY, true},
+    {"enableJobPipelined", POINT_JOB_PIPELINED, true},
+    {"enableTaskOrder", POINT_TASK_ORDER, true},
+    {"enablePreemptable", POINT_PREEMPTABLE, true},
+    {"enableReclaimable", POINT_RECLAIMABLE, true},
+    {"enablePreemptive", POINT_PREEMPTIVE, true},
+    {"enableQueueOrder", POINT_QUEUE_ORDER, true},
+    {"enabledClusterOrder", POINT_CLUSTER_ORDER, false},
+    {"enablePredicate", POINT_PREDICATE, true},
+    {"enableBestNode", POINT_BEST_NODE, true},
+    {"enableNodeOrder", POINT_NODE_ORDER, true},
+    {"enableTargetJob", POINT_TARGET_JOB, true},
+    {"enableReservedNodes", POINT_RESERVED_NODES, true},
+    {"enableJobEnqueued", POINT_JOB_ENQUEUED, true},
+    {"enabledVictim", POINT_VICTIM, true},
+    {"enableJobStarving", POINT_JOB_STARVING, true},
+    {"enabledOverused", POINT_OVERUSED, true},
+    {"enabledAllocatable", POINT_ALLOCATABLE, true},
+    {"enabledHyperNodeOrder", POINT_HYPERNODE_ORDER, true},
+    {"enabledSubJobReady", POINT_SUBJOB_READY, true},
+    {"enabledSubJobPipelined", POINT_SUBJOB_PIPELINED, true},
+    {"enabledSubJobOrder", POINT_SUBJOB_ORDER, true},
+    {"enabledHyperNodeGradient", POINT_HYPERNODE_GRADIENT, true},
+};
+
+static void check_boolean(size_t i, const char *value, bool expected)
+{
+    cleanup_free char *yaml =
+        xasprintf(WITH("  - name: gang\n    %s: %s\n"), booleans[i].key, value);
+    struct sched_config *config = parse(yaml, NULL);
+    assert_int_equal(config->plugins.items[0]->enabled[booleans[i].point], expected);
+    sched_config_free(config);
+}
+
+static void every_boolean_is_read(void **state)
+{
+    (void)state;
+    assert_int_equal(ARRAY_SIZE(booleans), POINT_COUNT);
+    for (size_t i = 0; i < ARRAY_SIZE(booleans); i++) {
+        check_boolean(i, "null", booleans[i].preset);
+        check_boolean(i, "true", true);
+        check_boolean(i, "false", false);
+        check_boolean(i, "\"True\"", true);
+        check_boolean(i, "off", false);
+        check_boolean(i, "yes", true);
+    }
+    parse(WITH("  - name: gang\n    enableJobReady: maybe\n"), "neither true nor false");
+    parse(WITH("  - name: gang\n    enableJobReady: 1\n"), "invalid JSON");
+}
+
+/* ---- plugins and tiers ----------------------------------------------------------------------- */
+
+static void later_of_two_mentions_counts(void **state)
+{
+    (void)state;
+    struct sched_config *config = parse(WITH("  - name: gang\n  - name: priority\n"
+                                             "- plugins:\n  - name: gang\n"
+                                             "    enableJobOrder: false\n"),
+                                        NULL);
+    assert_int_equal(config->plugins.n, 2);
+    assert_string_equal(config->plugins.items[1]->type->name, "gang");
+    assert_int_equal(config->plugins.items[1]->tier, 1);
+    assert_false(config->plugins.items[1]->enabled[POINT_JOB_ORDER]);
+    sched_config_free(config);
+}
+
+static void drf_hierarchy_and_proportion_conflict_in_a_tier(void **state)
+{
+    (void)state;
+    parse(WITH("  - name: proportion\n  - name: drf\n    enableHierarchy: true\n"),
+          "proportion and drf with hierarchy enabled conflicts");
+    sched_config_free(parse(WITH("  - name: proportion\n  - name: drf\n"), NULL));
+    sched_config_free(parse(WITH("  - name: proportion\n- plugins:\n  - name: drf\n"
+                                 "    enableHierarchy: true\n"),
+                            NULL));
+}
+
+/* ---- what the settings do -------------------------------------------------------------------- */
 
 static void booleans_switch_points_off(void **state)
 {
@@ -158,6 +314,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shipped_file_is_read),
         cmocka_unit_test(unknown_names),
+        cmocka_unit_test(what_is_not_known_is_reported),
+        cmocka_unit_test(every_boolean_is_read),
+        cmocka_unit_test(later_of_two_mentions_counts),
+        cmocka_unit_test(drf_hierarchy_and_proportion_conflict_in_a_tier),
         cmocka_unit_test(booleans_switch_points_off),
         cmocka_unit_test(no_enqueue_action),
         cmocka_unit_test(overcommit_factor_is_read),
