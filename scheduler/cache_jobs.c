@@ -397,6 +397,16 @@ static bool is_charged(enum task_status status)
     return status >= TASK_ALLOCATED && status <= TASK_UNKNOWN;
 }
 
+bool cache_wants_pod(const struct cache *cache, const struct pod *pod)
+{
+    return is_ours(cache, pod) || is_charged(status_of(pod));
+}
+
+const char *cache_pod_node(const struct pod *pod)
+{
+    return is_charged(status_of(pod)) ? pod->node : NULL;
+}
+
 /* What a version of the pod means for a task that we may be binding or holding. */
 static void follow(struct cache *cache, struct sched_task *task)
 {
@@ -485,8 +495,7 @@ bool cache_set_pod(struct cache *cache, const char *uid, struct pod *pod)
 {
     struct sched_task *task = cache_task(cache, uid);
     bool ours = pod && is_ours(cache, pod);
-    /* Others' pods count only while they hold something. */
-    if (pod && !ours && !is_charged(status_of(pod)))
+    if (pod && !cache_wants_pod(cache, pod))
         pod = NULL;
     if (!pod) {
         if (task)

@@ -13,6 +13,10 @@ void cache_charge(struct cache *cache, struct sched_node *node, const struct pod
 struct sched_node *cache_node_get(struct cache *cache, const char *name);
 /* Removes a node that is neither known nor charged. */
 void cache_node_drop(struct cache *cache, struct sched_node *node);
+/* Whether the cache keeps a pod: ours always, others' while they hold something. */
+bool cache_wants_pod(const struct cache *cache, const struct pod *pod);
+/* The node that the pod itself is charged to, NULL for none. */
+const char *cache_pod_node(const struct pod *pod);
 /* The queue of that name, made (absent as yet) when it is not there. */
 struct sched_queue *cache_queue_get(struct cache *cache, const char *name);
 /* Removes a queue that does not exist and that nothing names. */

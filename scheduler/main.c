@@ -11,6 +11,7 @@
 #include "kube/informer.h"
 #include "ops/process.h"
 #include "scheduler/conf_watch.h"
+#include "scheduler/debug.h"
 #include "scheduler/scheduler.h"
 
 #define NO_VOLUMES "volumes are not looked at yet"
@@ -156,6 +157,13 @@ static void start_scheduler(struct app *app, struct sched_config *config)
     app->scheduler = scheduler_new(&params);
 }
 
+static void open_pages(struct app *app)
+{
+    struct ops_http *http = app->process->health ? app->process->health : app->process->pages;
+    if (http)
+        ops_http_handle(http, "/debug/cache", debug_cache_page, app->scheduler);
+}
+
 static void app_free(void *arg)
 {
     struct app *app = arg;
@@ -181,6 +189,7 @@ static void *app_start(struct process *process, struct error *err)
         return NULL;
     }
     start_scheduler(app, config);
+    open_pages(app);
     if (options.conf && options.conf[0]) {
         struct error trouble = ERROR_INIT;
         app->watch = conf_watch_new(process->loop, options.conf, on_conf_changed, app, &trouble);

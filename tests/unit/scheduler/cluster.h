@@ -14,6 +14,7 @@
 #include "base/intern.h"
 #include "base/log.h"
 #include "kube/fake_transport.h"
+#include "scheduler/debug.h"
 #include "scheduler/fit.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/status.h"
@@ -491,6 +492,9 @@ static inline void check(struct cluster *c)
     const char *wrong = cache_audit(cache);
     if (wrong)
         fail_msg("%s", wrong);
+    cleanup_buf struct buf page = BUF_INIT(65536);
+    if (!debug_cache(c->scheduler, 0, &page))
+        fail_msg("%.*s", STR_ARG(buf_str(&page)));
     for (size_t i = 0; i < cache->nodes.n; i++) {
         const struct sched_node *node = cache->nodes.items[i];
         for (uint32_t id = 0; node && node->object && id < resource_id_count(); id++)
