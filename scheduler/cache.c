@@ -55,6 +55,7 @@ void cache_clear(struct cache *cache)
     map_clear(&cache->nodes_by_name);
     vec_clear(&cache->nodes);
     vec_clear(&cache->free_indices);
+    vec_clear(&cache->free_queue_slots);
     map_clear_with(&cache->queues_by_name, free_queue);
     resource_vector_clear(&cache->allocatable);
     resource_vector_clear(&cache->used);

@@ -173,7 +173,8 @@ struct sched_queue {
     int64_t created_ns;
     int32_t weight, priority;
     bool open, reclaimable;
-    uint32_t jobs; /* PodGroups in it */
+    uint32_t jobs;  /* PodGroups in it */
+    uint32_t index; /* its place in tables of queues; given again once it is freed */
 
     /*
      * From its spec. An amount that is not in a set was not given; `capability` may hold amounts of
@@ -234,6 +235,8 @@ struct cache {
 
     struct list admit, place, dirty; /* jobs */
     struct list untold_queues;       /* with trouble that the log does not name yet */
+    uint32_t queue_slots;            /* indices of queues given so far, */
+    VEC(uint32_t) free_queue_slots;  /* and those of them that are free */
     uint64_t room;                   /* grows whenever something that waits may now fit */
     uint64_t next_sequence;
     uint32_t versions; /* of nodes given so far */

@@ -24,6 +24,9 @@ struct sched_queue *cache_queue_get(struct cache *cache, const char *name)
         return queue;
     queue = xnew(struct sched_queue);
     queue->name = intern_get(str_of(name));
+    queue->index = cache->free_queue_slots.n
+                       ? cache->free_queue_slots.items[--cache->free_queue_slots.n]
+                       : cache->queue_slots++;
     queue->parent_name = intern_get(STR(""));
     queue->hierarchy = intern_get(STR(""));
     queue->hierarchy_weights = intern_get(STR(""));
@@ -57,6 +60,7 @@ void cache_queue_drop(struct cache *cache, struct sched_queue *queue)
         return;
     ENSURE(!queue->above);
     map_del(&cache->queues_by_name, str_of(queue->name));
+    vec_push(&cache->free_queue_slots, queue->index);
     cache_queue_free(queue);
 }
 
