@@ -433,6 +433,8 @@ static void test_metrics_page(void **state)
         "\npumice_window_throttled_total 1\n",
         "\npumice_window_failed_total 2\n",
         "\npumice_window_latency_seconds 0.005\n",
+        "\npumice_window_request_seconds_bucket{class=\"create\",le=\"0.02\"} 0\n",
+        "\npumice_window_request_seconds_bucket{class=\"create\",le=\"0.05\"} 1\n",
         "\npumice_events_dropped_total 9\n",
         "\npumice_loop_turns_total ",
         "\npumice_loop_longest_turn_seconds ",
