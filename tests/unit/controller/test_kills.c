@@ -389,14 +389,16 @@ static bool finished_is_known(struct scene *scene)
     return same;
 }
 
-/* What has ended stays while the job is suspended. */
+/* What has ended stays while the job is suspended. A pod that others watch over is waited for until
+ * it is gone: should its index be wanted again before, the next controller takes it for evicted. */
 static bool no_surplus(struct scene *scene)
 {
     const bool all_go = wants_pods(play_phase(scene->server));
     void *pod;
 
     for (size_t i = 0; map_next(&scene->server->objects[SERVER_PODS], &i, NULL, &pod);)
-        if (!is_going(pod) && is_surplus(scene, pod) && (all_go || !in_phase(pod, "Succeeded")))
+        if (is_surplus(scene, pod) && (!is_going(pod) || task_of(pod) == EVICT) &&
+            (all_go || !in_phase(pod, "Succeeded")))
             return false;
     return true;
 }
