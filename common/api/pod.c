@@ -55,9 +55,9 @@ static void gates_read(struct json_reader *reader, struct pod *pod)
 static bool demand_member(struct json_reader *reader, struct str key, struct draft *draft)
 {
     if (str_is(key, "containers"))
-        pod_demand_containers(reader, &draft->demand);
+        pod_demand_containers(reader, &draft->demand, false);
     else if (str_is(key, "initContainers"))
-        pod_demand_init_containers(reader, &draft->demand);
+        pod_demand_containers(reader, &draft->demand, true);
     else if (str_is(key, "overhead"))
         resource_set_read(reader, &draft->demand.overhead);
     else if (str_is(key, "resources"))
@@ -100,7 +100,7 @@ static void spec_read(struct json_reader *reader, struct draft *draft)
     }
 }
 
-static void condition_read(struct json_reader *reader, struct pod *pod)
+static void condition_read(struct json_reader *reader, struct draft *draft)
 {
     struct str key, type = STR_NULL, status = STR_NULL, reason = STR_NULL;
     if (!json_object(reader))
@@ -116,15 +116,17 @@ static void condition_read(struct json_reader *reader, struct pod *pod)
             json_skip(reader);
     }
     if (str_is(type, "PodScheduled"))
-        pod->unschedulable = str_is(status, "False") && str_is(reason, "Unschedulable");
+        draft->pod->unschedulable = str_is(status, "False") && str_is(reason, "Unschedulable");
+    else if (str_is(type, "PodResizePending"))
+        draft->demand.infeasible = str_is(reason, "Infeasible");
 }
 
-static void conditions_read(struct json_reader *reader, struct pod *pod)
+static void conditions_read(struct json_reader *reader, struct draft *draft)
 {
     if (!json_array(reader))
         return;
     while (json_item(reader))
-        condition_read(reader, pod);
+        condition_read(reader, draft);
 }
 
 static enum pod_phase phase_of(struct str text)
@@ -135,16 +137,23 @@ static enum pod_phase phase_of(struct str text)
     return str_empty(text) ? POD_PHASE_PENDING : POD_PHASE_UNKNOWN;
 }
 
-static void status_read(struct json_reader *reader, struct pod *pod)
+static void status_read(struct json_reader *reader, struct draft *draft)
 {
+    struct pod_demand *demand = &draft->demand;
     struct str key;
     if (!json_object(reader))
         return;
     while (json_key(reader, &key)) {
         if (str_is(key, "phase"))
-            pod->phase = phase_of(json_str(reader));
+            draft->pod->phase = phase_of(json_str(reader));
         else if (str_is(key, "conditions"))
-            conditions_read(reader, pod);
+            conditions_read(reader, draft);
+        else if (str_is(key, "containerStatuses") || str_is(key, "initContainerStatuses"))
+            pod_demand_statuses(reader, demand);
+        else if (str_is(key, "resources"))
+            pod_demand_actuated(reader, &demand->whole_given);
+        else if (str_is(key, "allocatedResources"))
+            pod_demand_allocated(reader, &demand->whole_given);
         else
             json_skip(reader);
     }
@@ -161,7 +170,7 @@ static void top_read(struct json_reader *reader, struct draft *draft)
         else if (str_is(key, "spec"))
             spec_read(reader, draft);
         else if (str_is(key, "status"))
-            status_read(reader, draft->pod);
+            status_read(reader, draft);
         else
             json_skip(reader);
     }

@@ -1,5 +1,6 @@
 /*
- * Classes of pods: what the containers ask for, and one shared record for equal demands.
+ * Classes of pods: one shared record for equal demands. What a demand adds up to is in
+ * pod_demand.c.
  *
  * A class is found by its content: the request by numbers, the rest by its JSON, which the API
  * server prints the same way for equal values. Loop thread only.
@@ -13,103 +14,6 @@ static struct {
     struct map by_key; /* struct pod_class, counted by its users */
     uint64_t next_id;
 } classes;
-
-/* ---- what the containers ask for ------------------------------------------------------------- */
-
-void pod_demand_clear(struct pod_demand *demand)
-{
-    resource_set_clear(&demand->containers);
-    resource_set_clear(&demand->sidecars);
-    resource_set_clear(&demand->init);
-    resource_set_clear(&demand->overhead);
-    resource_set_clear(&demand->whole);
-}
-
-/* Requests, with limits standing in for those that are missing. */
-static void requests_read(struct json_reader *reader, struct resource_set *requests)
-{
-    struct resource_set limits = {NULL, 0};
-    struct str key;
-    if (!json_object(reader))
-        return;
-    while (json_key(reader, &key)) {
-        if (str_is(key, "requests"))
-            resource_set_read(reader, requests);
-        else if (str_is(key, "limits"))
-            resource_set_read(reader, &limits);
-        else
-            json_skip(reader);
-    }
-    for (uint32_t i = 0; i < limits.n; i++)
-        if (!resource_set_get(requests, limits.items[i].id))
-            resource_set_put(requests, limits.items[i].id, limits.items[i].amount);
-    resource_set_clear(&limits);
-}
-
-/* One container: its requests, and whether it goes on running (restartPolicy: Always). */
-static bool container_read(struct json_reader *reader, struct resource_set *requests)
-{
-    bool sidecar = false;
-    struct str key;
-    if (!json_object(reader))
-        return false;
-    while (json_key(reader, &key)) {
-        if (str_is(key, "resources"))
-            requests_read(reader, requests);
-        else if (str_is(key, "restartPolicy"))
-            sidecar = str_is(json_str(reader), "Always");
-        else
-            json_skip(reader);
-    }
-    return sidecar;
-}
-
-void pod_demand_containers(struct json_reader *reader, struct pod_demand *demand)
-{
-    if (!json_array(reader))
-        return;
-    while (json_item(reader)) {
-        struct resource_set requests = {NULL, 0};
-        container_read(reader, &requests);
-        resource_set_add(&demand->containers, &requests, 1);
-        resource_set_clear(&requests);
-    }
-}
-
-void pod_demand_init_containers(struct json_reader *reader, struct pod_demand *demand)
-{
-    if (!json_array(reader))
-        return;
-    while (json_item(reader)) {
-        struct resource_set requests = {NULL, 0};
-        if (container_read(reader, &requests)) {
-            resource_set_add(&demand->sidecars, &requests, 1);
-            resource_set_add(&demand->containers, &requests, 1);
-        } else {
-            resource_set_add(&requests, &demand->sidecars, 1);
-        }
-        resource_set_max(&demand->init, &requests);
-        resource_set_clear(&requests);
-    }
-}
-
-void pod_demand_whole(struct json_reader *reader, struct pod_demand *demand)
-{
-    requests_read(reader, &demand->whole);
-}
-
-/* Larger of the init phase and the containers, pod-level requests over that, plus overhead. */
-static struct resource_set total(const struct pod_demand *demand)
-{
-    struct resource_set sum = resource_set_copy(&demand->containers);
-    resource_set_max(&sum, &demand->init);
-    for (uint32_t i = 0; i < demand->whole.n; i++)
-        resource_set_put(&sum, demand->whole.items[i].id, demand->whole.items[i].amount);
-    resource_set_add(&sum, &demand->overhead, 1);
-    return sum;
-}
-
-/* ---- classes --------------------------------------------------------------------------------- */
 
 static void key_write(struct buf *key, const struct pod_demand *demand,
                       const struct resource_set *request)
@@ -199,7 +103,7 @@ static struct pod_class *class_new(const struct pod_demand *demand, struct resou
 struct pod_class *pod_class_get(const struct pod_demand *demand, struct arena *arena)
 {
     cleanup_buf struct buf key = BUF_INIT(LIMIT_WATCH_EVENT);
-    struct resource_set request = total(demand);
+    struct resource_set request = pod_demand_total(demand);
     key_write(&key, demand, &request);
     struct pod_class *cls = map_get(&classes.by_key, buf_str(&key));
     if (cls)

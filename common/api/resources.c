@@ -242,7 +242,7 @@ void resource_set_read(struct json_reader *reader, struct resource_set *set)
     while (json_key(reader, &key)) {
         uint32_t id = resource_id(key);
         if (read_amount(reader, id, &amount))
-            resource_set_put(set, id, amount);
+            resource_set_put_any(set, id, amount);
     }
 }
 

@@ -46,7 +46,7 @@ void resource_print(struct buf *out, uint32_t id, int64_t amount);
 
 struct resource_amount {
     uint32_t id;
-    int64_t amount; /* never 0 in a set, but for limits */
+    int64_t amount; /* never 0 in a sum */
 };
 
 struct resource_set {
@@ -67,7 +67,8 @@ void resource_set_add(struct resource_set *set, const struct resource_set *other
 void resource_set_max(struct resource_set *set, const struct resource_set *other);
 struct resource_set resource_set_copy(const struct resource_set *set);
 /* Reads an object of quantities that comes next into an empty set (null gives none). Where a name
- * comes twice, the last counts. An unreadable quantity is raised in the reader. */
+ * comes twice, the last counts; amounts of 0 are kept. An unreadable quantity is raised in the
+ * reader. */
 void resource_set_read(struct json_reader *reader, struct resource_set *set);
 
 /* ---- vectors: what a node has -----------------------------------------------------------------
