@@ -89,6 +89,7 @@ enum why_kind {
     WHY_QUEUE,     /* the queue is absent or closed */
     WHY_ADMISSION, /* a plugin refused to admit it */
     WHY_PODS,      /* fewer pods than the minimum exist */
+    WHY_SHARE,     /* the queue has had its share, or may not hold as much as they ask for */
     WHY_NODES      /* the pods do not fit */
 };
 
@@ -142,8 +143,12 @@ struct sched_job {
     bool tried;          /* its pods were tried and did not fit since the last change */
     bool dirty;          /* in cache->dirty */
     bool claim_ended;    /* no pod came for so long that its claim has run out */
-    uint64_t failed_at;  /* cache->room when it last failed; UINT64_MAX: try again */
-    uint64_t refused_at; /* cache->room when it was last refused; likewise */
+    bool share_refused;  /* its queue could not have had what it asked for when it last failed */
+    uint64_t failed_at;  /* cache->room when it last failed, or cache_chances after share_refused;
+                            UINT64_MAX: try again */
+    uint64_t refused_at; /* cache_chances when it was last refused; likewise */
+    int64_t attempt_ns;  /* loop time of the last attempt to place its pods, 0 before the first */
+    uint32_t attempts;   /* so far */
 
     struct list admit;      /* in cache->admit while its phase is Pending */
     struct list place;      /* in cache->place while pods wait and it is admitted */
@@ -200,6 +205,9 @@ struct sched_queue {
     enum queue_trouble trouble; /* why parent is not above */
     struct list untold;         /* in cache->untold_queues */
 
+    uint64_t judged; /* number of the cycle for which `spent` was found out */
+    bool spent;      /* it has had its share and gets nothing more in that cycle */
+
     struct heap waiting;    /* a cycle's jobs */
     struct heap_node order; /* in a cycle's heap */
 };
@@ -238,6 +246,7 @@ struct cache {
     uint32_t queue_slots;            /* indices of queues given so far, */
     VEC(uint32_t) free_queue_slots;  /* and those of them that are free */
     uint64_t room;                   /* grows whenever something that waits may now fit */
+    uint64_t relief;                 /* grows whenever a queue holds or asks for less */
     uint64_t next_sequence;
     uint32_t versions; /* of nodes given so far */
     bool stating;      /* a statement is being made or undone: room does not grow */
@@ -283,6 +292,12 @@ void cache_drop_job(struct cache *cache, struct sched_job *job);
 void cache_dirty(struct cache *cache, struct sched_job *job);
 /* Something that waits may now fit. */
 void cache_room(struct cache *cache);
+/* Differs when something that a queue refused may now be granted: there is room, or a queue holds or
+ * asks for less. */
+static inline uint64_t cache_chances(const struct cache *cache)
+{
+    return cache->room + cache->relief;
+}
 /* Keeps the job in the right lists, and its queue's sums right, after a change of phase, counts or
  * claim_ended. */
 void cache_file_job(struct cache *cache, struct sched_job *job);

@@ -37,6 +37,9 @@ void cache_sums_task(struct sched_job *job, const struct pod *pod, enum task_sta
     struct resource_set *old = sum_of(job, pod, from), *new = sum_of(job, pod, to);
     if (old == new)
         return;
+    bool placed = old == &job->pending && new == &job->allocated;
+    if (old && !placed && !job->cache->stating)
+        job->cache->relief++;
     add_to(job, old, &pod->cls->request, -1);
     add_to(job, new, &pod->cls->request, 1);
 }
@@ -119,6 +122,7 @@ void cache_sums_enter(struct sched_job *job)
 
 void cache_sums_leave(struct sched_job *job)
 {
+    job->cache->relief++;
     cache_sums_withdraw(job);
     resource_set_add(&job->queue->allocated, &job->allocated, -1);
     resource_set_add(&job->queue->pending, &job->pending, -1);

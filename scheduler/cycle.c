@@ -76,7 +76,7 @@ static void begin(struct scheduler *scheduler)
     cycle->action = 0;
     cycle->wanted = false;
     cycle->cost_ns = 0;
-    cycle->room = scheduler->cache.room;
+    cycle->chances = cache_chances(&scheduler->cache);
     rng_alnum(loop_rng(scheduler->params.loop), cycle->id, sizeof(cycle->id) - 1);
     config_begin(scheduler->config, &scheduler->cache);
 }
@@ -148,7 +148,8 @@ static void finish(struct scheduler *scheduler)
     cycle->stage = CYCLE_IDLE;
     cycle->not_before_ns = loop_now_fresh(loop) + (gap < GAP_MAX ? gap : GAP_MAX);
     bool waiting = !list_empty(&cache->admit) || !list_empty(&cache->place);
-    if (cycle->wanted || !list_empty(&cache->dirty) || (waiting && cycle->room != cache->room))
+    if (cycle->wanted || !list_empty(&cache->dirty) ||
+        (waiting && cycle->chances != cache_chances(cache)))
         cycle_request(scheduler);
     scheduler_check_stopped(scheduler);
 }

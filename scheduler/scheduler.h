@@ -59,7 +59,7 @@ struct cycle {
     size_t action; /* index into the configuration's actions */
     void *state;   /* of the action, once begun */
     bool begun;
-    uint64_t room;           /* cache->room at the beginning */
+    uint64_t chances;        /* cache_chances at the beginning */
     int64_t cost_ns;         /* time spent in slices so far */
     int64_t not_before_ns;   /* the next cycle */
     bool wanted;             /* something changed since it began */

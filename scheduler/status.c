@@ -261,7 +261,7 @@ static void refresh_why(struct scheduler *scheduler, struct sched_job *job, bool
 {
     bool too_few = job->phase == JOB_INQUEUE && !ready && !job_gang_possible(job);
     bool admission = job->why.kind == WHY_ADMISSION || job->why.kind == WHY_QUEUE;
-    bool placed = job->why.kind == WHY_NODES && job_waiting(job) == 0;
+    bool placed = why_holds_pods(job->why.kind) && job_waiting(job) == 0;
     bool entered = admission && job->phase != JOB_PENDING && job->count[TASK_PENDING] == 0;
     if (too_few)
         why_pods(scheduler, job);
@@ -271,7 +271,7 @@ static void refresh_why(struct scheduler *scheduler, struct sched_job *job, bool
 
 static bool is_stuck(const struct sched_job *job, int64_t now)
 {
-    return job->why.kind == WHY_NODES && now - job->why.since_ns >= CONDITION_DELAY;
+    return why_holds_pods(job->why.kind) && now - job->why.since_ns >= CONDITION_DELAY;
 }
 
 /* When to look at the job again though nothing happens to it. */

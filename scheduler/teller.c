@@ -4,7 +4,9 @@
  * Few writes are under way at a time; the jobs whose pods are still to be told wait in a list.
  */
 #include "scheduler/teller.h"
+#include "api/names.h"
 #include "base/log.h"
+#include "scheduler/why.h"
 #include "json/writer.h"
 
 #define UNDER_WAY_MOST 32
@@ -12,8 +14,9 @@
 struct teller {
     struct list link; /* in scheduler->tellers */
     struct scheduler *scheduler;
-    struct pod *pod; /* counted */
-    char *message;   /* owned */
+    struct pod *pod;    /* counted */
+    char *message;      /* owned */
+    const char *reason; /* constant */
     uint64_t signature;
     struct window_request *request;
 };
@@ -40,7 +43,7 @@ static bool tell_render(struct buf *path, struct buf *body, void *arg)
     json_w_object(&writer);
     json_w_member_str(&writer, "type", STR("PodScheduled"));
     json_w_member_str(&writer, "status", STR("False"));
-    json_w_member_str(&writer, "reason", STR("Unschedulable"));
+    json_w_member_str(&writer, "reason", str_of(teller->reason));
     json_w_member_str(&writer, "message", str_of(teller->message));
     json_w_member_str(&writer, "lastTransitionTime", str_make(time, size));
     json_w_end_object(&writer);
@@ -95,6 +98,8 @@ static void tell(struct scheduler *scheduler, struct sched_task *task, const str
     teller->scheduler = scheduler;
     teller->pod = pod_ref(task->pod);
     teller->message = xstrdup(why->text);
+    /* More nodes would not help where the queue's share is used up: autoscalers are not to act. */
+    teller->reason = why->kind == WHY_SHARE ? POD_QUEUE_LIMIT : POD_UNSCHEDULABLE;
     teller->signature = why->signature;
     task->told = why->signature;
     list_append(&scheduler->tellers, &teller->link);
@@ -128,7 +133,7 @@ static struct sched_task *next_task(const struct sched_job *job)
 
 static bool has_waited(const struct scheduler *scheduler, const struct sched_job *job)
 {
-    return job->why.kind == WHY_NODES &&
+    return why_holds_pods(job->why.kind) &&
            loop_now(scheduler->params.loop) - job->why.since_ns >= TELLER_DELAY;
 }
 

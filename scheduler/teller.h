@@ -1,7 +1,7 @@
 /*
- * Tells pods why they wait: condition PodScheduled=False/Unschedulable (autoscalers look for it)
- * and an Event, once for each kind of reason, after TELLER_DELAY, in the lowest class of the
- * window. Loop thread only.
+ * Tells pods why they wait: condition PodScheduled=False/Unschedulable (autoscalers look for it),
+ * or False/QueueLimit where their queue has had its share, and an Event, once for each kind of
+ * reason, after TELLER_DELAY, in the lowest class of the window. Loop thread only.
  */
 #ifndef PUMICE_SCHEDULER_TELLER_H
 #define PUMICE_SCHEDULER_TELLER_H

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #define TEXT_AGE (2 * NSEC_PER_SEC)
+#define OVERUSED_AGE (60 * NSEC_PER_SEC) /* many jobs may wait for one queue */
 
 bool why_is_due(const struct scheduler *scheduler, const struct sched_job *job, enum why_kind kind)
 {
@@ -190,4 +191,64 @@ void why_surplus(struct scheduler *scheduler, struct sched_job *job, const struc
     add_pod(job, group, &text);
     buf_add_str(&text, nodes);
     why_set(scheduler, job, WHY_NODES, signature, "%s", text.p);
+}
+
+/* ---- shares of queues ------------------------------------------------------------------------ */
+
+enum share_signature { SHARE_OVERUSED = 1, SHARE_REFUSED };
+
+static uint64_t share_signature(const struct sched_job *job, enum share_signature kind)
+{
+    return (uint64_t)str_hash(str_of(job->queue->name)) * 4 + (uint64_t)kind;
+}
+
+/* " It holds cpu 8 of the 8 and memory 4Gi of the 64Gi that it deserves." */
+static void add_held(const struct scheduler *scheduler, const struct sched_queue *queue,
+                     struct buf *out)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < queue->allocated.n; i++) {
+        uint32_t id = queue->allocated.items[i].id;
+        int64_t deserved =
+            config_queue_figure(scheduler->config, &scheduler->cache, queue, FIGURE_DESERVED, id);
+        if (id == RESOURCE_PODS || deserved <= 0 || deserved >= RESOURCE_VALUE_MAX)
+            continue;
+        buf_printf(out, "%s %s ", any ? "," : " It holds", resource_name(id));
+        resource_print(out, id, queue->allocated.items[i].amount);
+        buf_add_cstr(out, " of ");
+        resource_print(out, id, deserved);
+        any = true;
+    }
+    if (any)
+        buf_add_cstr(out, " that it deserves.");
+}
+
+void why_overused(struct scheduler *scheduler, struct sched_job *job)
+{
+    cleanup_buf struct buf text = BUF_INIT(16 * WHY_TEXT_MAX);
+    int64_t age = loop_now(scheduler->params.loop) - job->why.made_ns;
+    if (job->why.kind == WHY_SHARE && age < OVERUSED_AGE)
+        return;
+    buf_printf(&text, "queue \"%s\" has had its share, while others want theirs.",
+               job->queue->name);
+    add_held(scheduler, job->queue, &text);
+    why_set(scheduler, job, WHY_SHARE, share_signature(job, SHARE_OVERUSED), "%s", text.p);
+}
+
+void why_share(struct scheduler *scheduler, struct sched_job *job, struct str why)
+{
+    uint64_t signature = share_signature(job, SHARE_REFUSED);
+    int64_t lacking = (int64_t)job->min_member - job_have(job);
+    if (!why_is_due(scheduler, job, WHY_SHARE))
+        return;
+    if (str_empty(why))
+        why = STR("a plugin refused it");
+    if (lacking > 0)
+        why_set(scheduler, job, WHY_SHARE, signature,
+                "%lld/%u tasks in gang unschedulable, in queue \"%s\": %.*s", (long long)lacking,
+                job->task_count, job->queue->name, STR_ARG(why));
+    else
+        why_set(scheduler, job, WHY_SHARE, signature,
+                "%u pods above the minimum of the job wait, in queue \"%s\": %.*s",
+                job->count[TASK_PENDING], job->queue->name, STR_ARG(why));
 }

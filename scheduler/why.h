@@ -16,6 +16,12 @@ void why_set(struct scheduler *scheduler, struct sched_job *job, enum why_kind k
              uint64_t signature, const char *format, ...) __attribute__((format(printf, 5, 6)));
 void why_clear(struct sched_job *job);
 
+/* Whether a reason of that kind keeps pods waiting that could otherwise be placed. */
+static inline bool why_holds_pods(enum why_kind kind)
+{
+    return kind == WHY_NODES || kind == WHY_SHARE;
+}
+
 /* Queue absent or closed; true when it is, and the reason is set. */
 bool why_queue(struct scheduler *scheduler, struct sched_job *job);
 /* Fewer pods than the minimum. */
@@ -24,6 +30,11 @@ void why_pods(struct scheduler *scheduler, struct sched_job *job);
  * `nodes`. Nothing of the attempt is placed any more. */
 void why_gang(struct scheduler *scheduler, struct sched_job *job, const struct task_group *group,
               uint32_t would, uint64_t signature, struct str nodes);
+/* The job's queue has had its share. */
+void why_overused(struct scheduler *scheduler, struct sched_job *job);
+/* The queue may not hold what the gang, or one more pod above its minimum, asks for; `why` is the
+ * sentence of the plugin that says so. */
+void why_share(struct scheduler *scheduler, struct sched_job *job, struct str why);
 /* Pods above the minimum do not fit. */
 void why_surplus(struct scheduler *scheduler, struct sched_job *job, const struct task_group *group,
                  uint64_t signature, struct str nodes);

@@ -68,6 +68,9 @@
 
 /* PodGroup condition types. */
 #define PODGROUP_UNSCHEDULABLE "Unschedulable"
+/* Reasons of a pod's condition PodScheduled=False. */
+#define POD_UNSCHEDULABLE "Unschedulable"
+#define POD_QUEUE_LIMIT "QueueLimit"
 #define PODGROUP_SCHEDULED "Scheduled"
 
 #define QUEUE_OPEN "Open"

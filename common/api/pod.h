@@ -44,7 +44,7 @@ struct pod {
     enum pod_phase phase;
     bool gated;           /* has scheduling gates */
     bool gated_by_others; /* has one that is not KEY_QUEUE_GATE */
-    bool unschedulable;   /* its condition PodScheduled is False for the reason Unschedulable */
+    bool unschedulable;   /* its condition PodScheduled is False for a reason of ours */
     uint32_t refs;
 };
 

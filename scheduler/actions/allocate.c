@@ -4,8 +4,10 @@
  * A job below its minimum is placed whole in memory first: the minimums of its roles, then any pods
  * up to the minimum of the job. If all found a node, all are bound; if not, everything is taken
  * back, nothing stays reserved, and the next job is tried. A job at its minimum gets one more pod
- * a turn. A gang that was cut off half-way (some of it bound, by us before a restart or with a
- * bind that failed) goes before everything else.
+ * a turn. A queue that has had its share gets nothing more in the cycle, and nothing is placed that
+ * its queue may not hold: its jobs are passed over without being tried. A gang that was cut off
+ * half-way (some of it bound, by us before a restart or with a bind that failed) goes before
+ * everything else.
  */
 #include "scheduler/actions/actions.h"
 #include "scheduler/bind.h"
@@ -24,6 +26,8 @@ struct allocate {
     struct statement statement;
     size_t bound;              /* of the statement */
     uint64_t attempt;          /* number of this one */
+    bool refused;              /* the queue could not have a pod, or the gang */
+    struct buf share;          /* what the plugin said that did */
     struct task_group *failed; /* the group whose pod found no node first, or NULL */
     uint32_t would;            /* pods placed when it did */
     uint64_t signature;        /* of the reasons in `nodes` */
@@ -60,20 +64,52 @@ static bool sum_fits(const struct cache *cache, const struct sched_job *job)
     return fits;
 }
 
+/* Whether the queue has had its share; once it has, that stands for the cycle. */
+static bool is_spent(struct scheduler *scheduler, struct sched_queue *queue, bool look_again)
+{
+    uint64_t number = scheduler->cycle.number;
+    if (queue->judged == number && (queue->spent || !look_again))
+        return queue->spent;
+    queue->judged = number;
+    queue->spent = config_queue_overused(scheduler->config, &scheduler->cache, queue);
+    return queue->spent;
+}
+
+static bool is_broken(const struct scheduler *scheduler, const struct sched_job *job)
+{
+    return job_live(job) > 0 && !config_job_ready(scheduler->config, job);
+}
+
+/* Nothing that it failed for has changed. */
+static bool stands_refused(const struct cache *cache, const struct sched_job *job)
+{
+    return job->failed_at == (job->share_refused ? cache_chances(cache) : cache->room);
+}
+
+static void set_failed(const struct cache *cache, struct sched_job *job, bool refused)
+{
+    job->share_refused = refused;
+    job->failed_at = refused ? cache_chances(cache) : cache->room;
+}
+
 static bool is_worth(struct scheduler *scheduler, struct sched_job *job)
 {
     struct cache *cache = &scheduler->cache;
     bool started = job_have(job) > 0;
-    if (job->failed_at == cache->room || !config_job_possible(scheduler->config, job))
+    if (stands_refused(cache, job) || !config_job_possible(scheduler->config, job))
         return false;
     if (!started && why_queue(scheduler, job))
         return false;
+    if (!is_broken(scheduler, job) && is_spent(scheduler, job->queue, false)) {
+        why_overused(scheduler, job);
+        return false;
+    }
     bool failed_before =
         job->tried && job->why.kind == WHY_NODES && !why_is_due(scheduler, job, WHY_NODES);
     if (!failed_before || job->failed_at == UINT64_MAX ||
         config_job_ready(scheduler->config, job) || sum_fits(cache, job))
         return true;
-    job->failed_at = cache->room;
+    set_failed(cache, job, false);
     return false;
 }
 
@@ -89,6 +125,7 @@ static struct allocate *allocate_new(struct scheduler *scheduler)
     heap_init(&allocate->broken, broken_before, scheduler->config);
     job_order_init(&allocate->order, scheduler->config);
     buf_init(&allocate->nodes, 4 * WHY_TEXT_MAX);
+    buf_init(&allocate->share, 4 * WHY_TEXT_MAX);
     return allocate;
 }
 
@@ -105,7 +142,7 @@ static void *begin(struct scheduler *scheduler)
             continue;
         if (!allocate)
             allocate = allocate_new(scheduler);
-        if (job_live(job) > 0 && !config_job_ready(scheduler->config, job))
+        if (is_broken(scheduler, job))
             heap_push(&allocate->broken, &job->order);
         else
             job_order_push(&allocate->order, job);
@@ -113,19 +150,57 @@ static void *begin(struct scheduler *scheduler)
     return allocate;
 }
 
-static bool pick(struct scheduler *scheduler, struct allocate *allocate)
+/* Whether the queue may hold as much more; if not, the job is told why. */
+static bool allows(struct scheduler *scheduler, struct allocate *allocate,
+                   const struct pod_class *cls)
 {
-    struct heap_node *broken = heap_pop(&allocate->broken);
-    allocate->job =
-        broken ? container_of(broken, struct sched_job, order) : job_order_pop(&allocate->order);
-    if (!allocate->job)
-        return false;
+    buf_reset(&allocate->share);
+    if (config_allocatable(scheduler->config, &scheduler->cache, allocate->job->queue, cls,
+                           &allocate->share))
+        return true;
+    if (!allocate->failed && !allocate->refused)
+        why_share(scheduler, allocate->job, buf_str(&allocate->share));
+    allocate->refused = true;
+    return false;
+}
+
+/* Asks for the gang as a whole, before any of its pods is placed. */
+static bool allows_gang(struct scheduler *scheduler, struct allocate *allocate)
+{
+    struct pod_class sum = {.request = why_gang_needs(allocate->job)};
+    bool allowed = allows(scheduler, allocate, &sum);
+    resource_set_clear(&sum.request);
+    return allowed;
+}
+
+static void begin_attempt(struct scheduler *scheduler, struct allocate *allocate)
+{
+    struct sched_job *job = allocate->job;
     allocate->attempt = ++scheduler->cycle.attempts;
     allocate->bound = 0;
     allocate->failed = NULL;
+    allocate->refused = false;
     buf_reset(&allocate->nodes);
-    bool ready = config_job_ready(scheduler->config, allocate->job);
-    allocate->stage = ready ? STAGE_SURPLUS : STAGE_GANG;
+    job->attempt_ns = loop_now(scheduler->params.loop);
+    job->attempts++;
+    if (config_job_ready(scheduler->config, job))
+        allocate->stage = STAGE_SURPLUS;
+    else
+        allocate->stage = allows_gang(scheduler, allocate) ? STAGE_GANG : STAGE_UNDO;
+}
+
+static bool pick(struct scheduler *scheduler, struct allocate *allocate)
+{
+    struct heap_node *broken = heap_pop(&allocate->broken);
+    struct sched_job *job =
+        broken ? container_of(broken, struct sched_job, order) : job_order_pop(&allocate->order);
+    if (!job)
+        return false;
+    allocate->job = job;
+    if (!broken && is_spent(scheduler, job->queue, true))
+        why_overused(scheduler, job);
+    else
+        begin_attempt(scheduler, allocate);
     return true;
 }
 
@@ -141,7 +216,7 @@ static void note_failure(struct scheduler *scheduler, struct allocate *allocate,
                          struct task_group *group, const struct fit_table *table)
 {
     group->failed = allocate->attempt;
-    if (allocate->failed)
+    if (allocate->failed || allocate->refused)
         return;
     allocate->failed = group;
     allocate->would = (uint32_t)allocate->statement.placed.n;
@@ -155,6 +230,10 @@ static bool place_one(struct scheduler *scheduler, struct allocate *allocate,
                       struct task_group *group)
 {
     struct cache *cache = &scheduler->cache;
+    if (!allows(scheduler, allocate, group->cls)) {
+        group->failed = allocate->attempt;
+        return false;
+    }
     struct fit_table *table = fit_table(cache, scheduler->config, group->cls);
     struct sched_node *node = fit_best(cache, table);
     if (!node) {
@@ -234,7 +313,7 @@ static void step_undo(struct scheduler *scheduler, struct allocate *allocate)
     if (!job->tried && !list_empty(&cache->admit))
         cache_room(cache); /* its claim on what is free has ended */
     job->tried = true;
-    job->failed_at = cache->room;
+    set_failed(cache, job, allocate->refused);
     if (allocate->failed && allocate->nodes.n)
         why_gang(scheduler, job, allocate->failed, allocate->would, allocate->signature,
                  buf_str(&allocate->nodes));
@@ -248,7 +327,7 @@ static void step_surplus(struct scheduler *scheduler, struct allocate *allocate)
         return;
     }
     allocate->stage = STAGE_PICK;
-    job->failed_at = scheduler->cache.room;
+    set_failed(&scheduler->cache, job, allocate->refused);
     if (allocate->failed && allocate->nodes.n)
         why_surplus(scheduler, job, allocate->failed, allocate->signature,
                     buf_str(&allocate->nodes));
@@ -286,6 +365,7 @@ static void end(struct scheduler *scheduler, void *state)
     heap_clear(&allocate->broken);
     job_order_clear(&allocate->order);
     buf_clear(&allocate->nodes);
+    buf_clear(&allocate->share);
     free(allocate);
 }
 

@@ -1,14 +1,19 @@
 /*
  * backfill: pods that ask for no resources, of jobs at their minimum, wherever they may run.
+ *
+ * Queues and jobs take turns as elsewhere, a job with all its pods in a turn. What queues may hold
+ * does not concern them.
  */
 #include "scheduler/actions/actions.h"
 #include "scheduler/bind.h"
 #include "scheduler/fit.h"
+#include "scheduler/order.h"
 #include "scheduler/why.h"
 
 struct backfill {
-    VEC(struct sched_job *) jobs; /* borrowed */
-    size_t job, group;
+    struct job_order order;
+    struct sched_job *job; /* borrowed; whose turn it is, NULL before the next */
+    size_t group;
 };
 
 static bool has_best_effort(const struct sched_job *job)
@@ -28,9 +33,11 @@ static void *begin(struct scheduler *scheduler)
         scheduler->cache.work++;
         if (!has_best_effort(job) || !config_job_ready(scheduler->config, job))
             continue;
-        if (!backfill)
+        if (!backfill) {
             backfill = xnew(struct backfill);
-        vec_push(&backfill->jobs, job);
+            job_order_init(&backfill->order, scheduler->config);
+        }
+        job_order_push(&backfill->order, job);
     }
     return backfill;
 }
@@ -57,12 +64,14 @@ static bool place_one(struct scheduler *scheduler, struct sched_job *job, struct
 static bool step(struct scheduler *scheduler, void *state)
 {
     struct backfill *backfill = state;
-    if (backfill->job == backfill->jobs.n)
-        return true;
-    struct sched_job *job = backfill->jobs.items[backfill->job];
-    if (backfill->group == job->groups.n) {
-        backfill->job++;
+    struct sched_job *job = backfill->job;
+    if (!job) {
+        backfill->job = job_order_pop(&backfill->order);
         backfill->group = 0;
+        return !backfill->job;
+    }
+    if (backfill->group == job->groups.n) {
+        backfill->job = NULL;
         return false;
     }
     struct task_group *group = job->groups.items[backfill->group];
@@ -76,7 +85,7 @@ static void end(struct scheduler *scheduler, void *state)
 {
     struct backfill *backfill = state;
     (void)scheduler;
-    vec_clear(&backfill->jobs);
+    job_order_clear(&backfill->order);
     free(backfill);
 }
 

@@ -9,11 +9,11 @@
 
 static bool may_try(struct scheduler *scheduler, struct sched_job *job)
 {
-    if (job->refused_at == scheduler->cache.room)
+    if (job->refused_at == cache_chances(&scheduler->cache))
         return false;
     if (!why_queue(scheduler, job))
         return true;
-    job->refused_at = scheduler->cache.room;
+    job->refused_at = cache_chances(&scheduler->cache);
     return false;
 }
 
@@ -58,7 +58,7 @@ static bool step(struct scheduler *scheduler, void *state)
         admit(scheduler, job);
         return false;
     }
-    job->refused_at = cache->room;
+    job->refused_at = cache_chances(cache);
     if (why_is_due(scheduler, job, WHY_ADMISSION))
         why_set(scheduler, job, WHY_ADMISSION, 0, "waiting to enter queue \"%s\": %s",
                 job->queue->name, why.p ? why.p : "a plugin refused it");
