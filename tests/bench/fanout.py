@@ -21,10 +21,12 @@ import rawdata
 import report
 import shapes
 import sweep
+import trouble
 import verdicts
 from runs import Bench, BenchError, ProcessError
 
 ROOT = Path(__file__).resolve().parents[2]
+OTHERS = (probe, sweep, trouble, foreign)  # what is asked for by an option of that name
 
 
 def spread(one, other):
@@ -191,7 +193,7 @@ def arguments():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     add_shapes(parser)
     add_output(parser)
-    for other in (probe, sweep, foreign):
+    for other in OTHERS:
         other.add_arguments(parser)
     options = parser.parse_args()
     try:
@@ -211,7 +213,7 @@ def complete(parser, options):
         options.triples = 1 if options.sweep or options.foreign else 3
     if options.resume and not options.out:
         parser.error("--resume needs --out, the folder of the raw data")
-    for other in (probe, sweep):
+    for other in (probe, sweep, trouble):
         other.complete(parser, options)
     most = max(shape.total for shape in options.shapes)
     if most > shapes.PODS_PER_NODE * options.nodes and not options.foreign:
@@ -221,7 +223,7 @@ def complete(parser, options):
 
 def again(datas, options):
     """Reports of raw data: one of all triples, and one of each other."""
-    others = {module.NAME: module for module in (probe, sweep, foreign)}
+    others = {module.NAME: module for module in OTHERS}
     codes = [output.publish(others[data["kind"]], data, options) for data in datas
              if data.get("kind") in others]
     triples = [data for data in datas if data.get("kind") not in others]
@@ -230,11 +232,10 @@ def again(datas, options):
 
 def mode_of(options):
     """The function that does what is asked for."""
-    if options.probe:
-        return probe.main
-    if options.sweep:
-        return sweep.main
-    return foreign.main if options.foreign else fanout
+    for other in OTHERS:
+        if getattr(options, other.NAME):
+            return other.main
+    return fanout
 
 
 def main():

@@ -255,9 +255,8 @@ def markdown(data, plot):
         "## All runs", report.every_run(data),
         *(["## Complete gangs", report.IN_TURN, found] if found else []),
         "## CPU and memory", *usage(data["runs"]),
-        *(["## How the requests ran", report.flow([first])] if known else []),
-        "## The first run", report.waiting(first) if known else "",
-        "### Requests" if known else "### Events", report.requests(first)]) + "\n"
+        *(["## How the requests ran", report.flow([first]), report.waiting(first)] if known else []),
+        f"## {'Requests' if known else 'Events'} of the first run", report.requests(first)]) + "\n"
 
 
 def beside(paths, shape):

@@ -1,4 +1,4 @@
-"""Where the report of one shape goes, for what is no triple: probe, sweep, foreign.
+"""Where the report of one shape goes, for what is no triple: probe, sweep, trouble, foreign.
 
 A `kind` is a module with NAME, checks(data) and markdown(data, plot), and a function draw_NAME in
 plots.py.

@@ -1,5 +1,6 @@
 """Plots of runs, as SVG and PNG. matplotlib is needed here alone, and imported when one is drawn."""
 
+import report
 import verdicts
 from curves import summed
 
@@ -184,3 +185,25 @@ def draw_distance(axes, data, delay, key):
     value = sweep.adaptive(data, delay)[0 if key == "per_s" else 1]
     axes.axhline(value, color=TURN, linestyle="--", label="controller, adaptive")
     axes.set_xscale("log", base=2)
+
+
+def draw_trouble(data, base):
+    """Creates a second and the limit of the window, a row for each kind of trouble."""
+    drawn = figure(11, 3.2 * len(data["runs"]))
+    rows = drawn.subplots(len(data["runs"]), 1, squeeze=False)
+    for (axes,), run in zip(rows, data["runs"]):
+        times, counts = steps(run, "created")
+        width = run["curves"]["step_s"]
+        axes.plot(times, [count / width for count in counts], color=OURS, linewidth=1,
+                  drawstyle="steps-pre", label="creates/s")
+        axes.axvspan(run["begin_s"], run["end_s"], color=TURN, alpha=0.15, label="trouble")
+        axes.set(title=f"{run['kind']}: back after {report.number(run['recovered_s'], '{:.1f} s')}",
+                 xlabel="seconds since the job was submitted", ylabel="creates/s", ylim=(0, None))
+        other = axes.twinx()
+        other.plot([at for at, _ in run["limits"]], [limit for _, limit in run["limits"]],
+                   color=OTHER, linewidth=1.2, label="limit of the window")
+        other.set(ylim=(0, None), ylabel="requests in flight allowed")
+        other.grid(False)
+        axes.legend(*(first + second for first, second in zip(
+            axes.get_legend_handles_labels(), other.get_legend_handles_labels())))
+    return save(drawn, base)

@@ -13,6 +13,7 @@ from test_fanout import data_of
 from test_foreign import data as foreign_data
 from test_probe import data as probe_data
 from test_sweep import data as sweep_data
+from test_trouble import data as trouble_data
 
 
 def words(folder, name):
@@ -113,13 +114,14 @@ def test_without_plots_a_report_has_none(tmp_path):
 
 
 def test_each_kind_of_raw_data_gets_its_own_report(tmp_path):
-    found = [probe_data(), sweep_data(), foreign_data("audit")]
+    found = [probe_data(), sweep_data(), foreign_data("audit"), trouble_data()]
     found[1]["runs"][0].update(per_s=1.0)
     found[1]["runs"][-1].update(per_s=1.0)
     assert sweep.adaptive(found[1], 0)[0] == 1.0
     assert fanout.again(found, options(tmp_path)) == 1  # the sweep's target is not met
     assert sorted(one.name for one in tmp_path.glob("*.md")) == [
-        "2026-01-02-foreign-1x2.md", "2026-01-02-probe-1x4.md", "2026-01-02-sweep-1x10.md"]
+        "2026-01-02-foreign-1x2.md", "2026-01-02-probe-1x4.md", "2026-01-02-sweep-1x10.md",
+        "2026-01-02-trouble-1x1550.md"]
 
 
 @pytest.mark.parametrize("change, found", [
