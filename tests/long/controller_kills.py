@@ -67,7 +67,7 @@ def run(options, seeds):
     """All rounds: (what was done, what was wrong)."""
     rounds, faults = [], []
     with tempfile.TemporaryDirectory(prefix="pumice-kills-") as folder:
-        plane = ControlPlane(options.folder or Path(folder) / "plane", tied=True)
+        plane = ControlPlane(options.folder or Path(folder) / "plane", audit=True, tied=True)
         plane.start()
         product = Pumice(plane, tied=True)
         api = Api(plane)

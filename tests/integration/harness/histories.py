@@ -41,6 +41,12 @@ class State:
             retry, _, which = memory.get(f"restart-{task}", "0:").partition(":")
             self.restart[task] = (int(retry), indices(which))
 
+    def __str__(self):
+        which = {task: (below, sorted(found)) for task, (below, found) in self.restart.items()
+                 if found}
+        return (f"from {self.since} on {self.phase}, version {self.version}, retry {self.retries}, "
+                f"restart below {self.all_below} and of {which}, replicas {self.replicas}")
+
     def wants_pods(self):
         """True in the phases in which a job has pods."""
         return self.phase in ("", "Pending", "Running", "Restarting")
@@ -104,6 +110,9 @@ class History:
                 self.faults.append(f"{pod} was bound to {sorted(pod.life.nodes)}")
             before[pod.name] = pod
 
+    def _fault(self, text, states):
+        self.faults.append("; ".join([text, "the job was", *map(str, states[-5:])]))
+
     def _between(self, first, last, late=0):
         """The states in force at some time between two resourceVersions, and so many before."""
         return self.states[max(0, bisect_right(self.starts, first) - 1 - late):
@@ -115,7 +124,7 @@ class History:
         if before and not 0 < since < pod.life.born:
             self.faults.append(f"{pod} came while {before} was there")
         if not any(state.wants(pod) for state in states):
-            self.faults.append(f"{pod} was not wanted")
+            self._fault(f"{pod} was not wanted", states)
         if pod.index in states[-1].finished[pod.task]:
             self.faults.append(f"{pod} came although its index had finished")
 
@@ -124,5 +133,6 @@ class History:
         if not life.deleted or life.uid in self.users:
             return
         # The controller may hear of a change of the job after it has made the pod.
-        if not any(state.demands(pod) for state in self._between(life.born, life.deleted, LATE)):
-            self.faults.append(f"{pod} was deleted and nothing demanded it")
+        states = self._between(life.born, life.deleted, LATE)
+        if not any(state.demands(pod) for state in states):
+            self._fault(f"{pod} was deleted and nothing demanded it", states)
