@@ -239,6 +239,11 @@ struct fit_table *fit_table(struct cache *cache, const struct sched_config *conf
     return table;
 }
 
+const struct fit_table *fit_kept(const struct pod_class *cls)
+{
+    return cls->scratch;
+}
+
 struct sched_node *fit_best(const struct cache *cache, const struct fit_table *table)
 {
     return table->heap_n ? cache->nodes.items[table->heap[0]] : NULL;

@@ -14,6 +14,8 @@
 /* The table of a class, up to date. Valid until the next call for another class. */
 struct fit_table *fit_table(struct cache *cache, const struct sched_config *config,
                             struct pod_class *cls);
+/* The table of a class as it was last, or NULL: for explanations, which may be behind. */
+const struct fit_table *fit_kept(const struct pod_class *cls);
 /* The best node that has room, or NULL. */
 struct sched_node *fit_best(const struct cache *cache, const struct fit_table *table);
 /*

@@ -12,6 +12,7 @@
 #include "ops/process.h"
 #include "scheduler/conf_watch.h"
 #include "scheduler/debug.h"
+#include "scheduler/explain.h"
 #include "scheduler/scheduler.h"
 
 #define NO_VOLUMES "volumes are not looked at yet"
@@ -162,6 +163,8 @@ static void open_pages(struct app *app)
     struct ops_http *http = app->process->health ? app->process->health : app->process->pages;
     if (http)
         ops_http_handle(http, "/debug/cache", debug_cache_page, app->scheduler);
+    if (http)
+        ops_http_handle(http, "/explain/", explain_page, app->scheduler);
 }
 
 static void app_free(void *arg)
