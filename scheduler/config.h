@@ -43,6 +43,9 @@ void config_begin(const struct sched_config *config, const struct cache *cache);
 /* Total orders: by plugins, then age, then name. */
 bool config_queue_before(const struct sched_config *config, const struct sched_queue *a,
                          const struct sched_queue *b);
+/* Whether a turn of one queue may change the order among others; to be told when one is over. */
+bool config_order_moves(const struct sched_config *config);
+void config_turn_over(const struct sched_config *config, const struct sched_job *job);
 bool config_job_before(const struct sched_config *config, const struct sched_job *a,
                        const struct sched_job *b);
 bool config_job_enqueueable(const struct sched_config *config, const struct cache *cache,

@@ -19,7 +19,7 @@ static bool job_before(const struct heap_node *x, const struct heap_node *y, voi
 
 void job_order_init(struct job_order *order, const struct sched_config *config)
 {
-    *order = (struct job_order){.config = config};
+    *order = (struct job_order){.config = config, .moves = config_order_moves(config)};
     heap_init(&order->queues, queue_before, order);
 }
 
@@ -38,24 +38,44 @@ void job_order_push(struct job_order *order, struct sched_job *job)
 
 static void end_turn(struct job_order *order)
 {
+    if (order->job)
+        config_turn_over(order->config, order->job);
     if (order->turn && order->turn->waiting.n)
         heap_push(&order->queues, &order->turn->order);
     order->turn = NULL;
+    order->job = NULL;
+}
+
+/* Takes out the queue whose turn it is, or NULL. */
+static struct heap_node *next_queue(struct job_order *order)
+{
+    struct heap *queues = &order->queues;
+    if (!order->moves || !queues->n)
+        return heap_pop(queues);
+    struct heap_node *best = queues->nodes[0];
+    for (size_t i = 1; i < queues->n; i++)
+        if (queue_before(queues->nodes[i], best, order))
+            best = queues->nodes[i];
+    heap_remove(queues, best);
+    return best;
 }
 
 struct sched_job *job_order_pop(struct job_order *order)
 {
     end_turn(order);
-    struct heap_node *node = heap_pop(&order->queues);
+    struct heap_node *node = next_queue(order);
     if (!node)
         return NULL;
     order->turn = container_of(node, struct sched_queue, order);
-    return container_of(heap_pop(&order->turn->waiting), struct sched_job, order);
+    order->job = container_of(heap_pop(&order->turn->waiting), struct sched_job, order);
+    return order->job;
 }
 
 void job_order_clear(struct job_order *order)
 {
-    while (job_order_pop(order))
-        ;
+    if (order->turn)
+        heap_clear(&order->turn->waiting);
+    for (size_t i = 0; i < order->queues.n; i++)
+        heap_clear(&container_of(order->queues.nodes[i], struct sched_queue, order)->waiting);
     heap_clear(&order->queues);
 }

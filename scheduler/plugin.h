@@ -77,6 +77,12 @@ struct plugin_type {
     /* Which comes first: <0, 0, >0. The first plugin that is not 0 decides. */
     int (*queue_order)(const struct plugin *plugin, const struct sched_queue *a,
                        const struct sched_queue *b);
+    /* Whether a turn of one queue may change the order among others, as with queues that have
+     * parents. Without it only the queue whose turn it is moves. */
+    bool (*order_moves)(const struct plugin *plugin);
+    /* The turn of a job is over: what it and its queue hold may have changed, and queues will be
+     * compared again. */
+    void (*turn_over)(struct plugin *plugin, const struct sched_job *job);
     int (*job_order)(const struct plugin *plugin, const struct sched_job *a,
                      const struct sched_job *b);
     /* Whether a job may enter its queue; a rejection is explained in `why` (a sentence). */

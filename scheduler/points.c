@@ -40,6 +40,26 @@ bool config_queue_before(const struct sched_config *config, const struct sched_q
     return by_age(a->created_ns, b->created_ns, a->name, b->name) < 0;
 }
 
+bool config_order_moves(const struct sched_config *config)
+{
+    each_plugin(plugin, config)
+    {
+        if (plugin->enabled[POINT_QUEUE_ORDER] && plugin->type->order_moves &&
+            plugin->type->order_moves(plugin))
+            return true;
+    }
+    return false;
+}
+
+void config_turn_over(const struct sched_config *config, const struct sched_job *job)
+{
+    each_plugin(plugin, config)
+    {
+        if (plugin->type->turn_over)
+            plugin->type->turn_over(plugin, job);
+    }
+}
+
 bool config_job_before(const struct sched_config *config, const struct sched_job *a,
                        const struct sched_job *b)
 {

@@ -22,6 +22,7 @@ struct allocate {
     struct heap broken; /* gangs cut off half-way */
     struct job_order order;
     struct sched_job *job;
+    bool mending; /* it came from `broken` */
     enum stage stage;
     struct statement statement;
     size_t bound;              /* of the statement */
@@ -191,7 +192,10 @@ static void begin_attempt(struct scheduler *scheduler, struct allocate *allocate
 
 static bool pick(struct scheduler *scheduler, struct allocate *allocate)
 {
+    if (allocate->mending) /* other turns are ended by the order */
+        config_turn_over(scheduler->config, allocate->job);
     struct heap_node *broken = heap_pop(&allocate->broken);
+    allocate->mending = broken != NULL;
     struct sched_job *job =
         broken ? container_of(broken, struct sched_job, order) : job_order_pop(&allocate->order);
     if (!job)

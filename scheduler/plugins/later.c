@@ -8,12 +8,5 @@ const struct plugin_type plugin_conformance = {
     .name = "conformance",
     .without_effect = "it keeps critical pods from eviction, and nothing is evicted yet"};
 
-const struct plugin_type plugin_drf = {
-    .name = "drf", .without_effect = "jobs are ordered by priority and age, not by their share"};
-
-const struct plugin_type plugin_proportion = {
-    .name = "proportion",
-    .without_effect = "queues are served by age, and their capability is not enforced"};
-
 const struct plugin_type plugin_binpack = {
     .name = "binpack", .without_effect = "pods are spread over nodes, not packed"};

@@ -16,6 +16,7 @@
     X(conformance)                                                                                 \
     X(drf)                                                                                         \
     X(proportion)                                                                                  \
+    X(capacity)                                                                                    \
     X(binpack)
 
 #define PLUGIN_DECLARE(name) extern const struct plugin_type plugin_##name;

@@ -200,7 +200,7 @@ void limits_charge(struct share_node *node, const struct resource_set *allocated
 static bool find_short(const struct share_node *node, const struct resource_set *needs,
                        enum share_row limit, uint32_t from, struct shortage *ret_shortage)
 {
-    enum share_row sum = limit == SHARE_LIMIT ? SHARE_USED : SHARE_PROMISED;
+    enum share_row sum = limit == SHARE_REAL ? SHARE_PROMISED : SHARE_USED;
     for (uint32_t i = from; i < needs->n; i++) {
         uint32_t id = needs->items[i].id;
         int64_t amount = needs->items[i].amount, used = share_amount(node, sum, id);
@@ -212,6 +212,12 @@ static bool find_short(const struct share_node *node, const struct resource_set 
         return true;
     }
     return false;
+}
+
+bool limits_short(const struct share_node *node, const struct resource_set *needs,
+                  enum share_row limit, struct shortage *ret_shortage)
+{
+    return find_short(node, needs, limit, 0, ret_shortage);
 }
 
 bool limits_allow(const struct share_node *node, const struct resource_set *needs,
@@ -229,6 +235,37 @@ bool limits_next(const struct resource_set *needs, enum share_row limit, struct 
     while (from < needs->n && needs->items[from].id <= shortage->id)
         from++;
     return find_short(shortage->node, needs, limit, from, shortage);
+}
+
+void limits_stick(struct share_node *node, const struct resource_set *stuck)
+{
+    for (; node; node = node->parent)
+        for (uint32_t i = 0; i < stuck->n; i++)
+            if (stuck->items[i].id < node->width) {
+                int64_t *sum = &share_row(node, SHARE_STUCK)[stuck->items[i].id];
+                *sum = plus(*sum, stuck->items[i].amount);
+            }
+}
+
+void limits_unstick(struct share_node *const *nodes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        fill_row(nodes[i], SHARE_STUCK, 0);
+}
+
+bool limits_allow_past_stuck(const struct share_node *node, const struct resource_set *needs)
+{
+    for (; node; node = node->parent)
+        for (uint32_t i = 0; i < needs->n; i++) {
+            uint32_t id = needs->items[i].id;
+            int64_t used =
+                minus(share_amount(node, SHARE_PROMISED, id), share_amount(node, SHARE_STUCK, id));
+            int64_t most = share_amount(node, SHARE_REAL, id);
+            if (id != RESOURCE_PODS && most != SHARE_UNLIMITED &&
+                needs->items[i].amount > minus(most, used))
+                return false;
+        }
+    return true;
 }
 
 /* ---- order ----------------------------------------------------------------------------------- */

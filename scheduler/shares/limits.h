@@ -26,6 +26,7 @@ enum share_row {
     SHARE_PROMISED,   /* held or promised, less what goes beyond minimums; likewise */
     SHARE_OWN_USED,   /* the part of SHARE_USED that is charged to itself */
     SHARE_OWN_PROMISED,
+    SHARE_STUCK, /* the part of SHARE_PROMISED that those hold who were tried and did not fit */
     SHARE_ROW_COUNT
 };
 
@@ -93,9 +94,20 @@ void limits_charge(struct share_node *node, const struct resource_set *allocated
  */
 bool limits_allow(const struct share_node *node, const struct resource_set *needs,
                   enum share_row limit, struct shortage *ret_shortage);
+/* Whether a node has too little for `needs`, whatever is above it, in a row (SHARE_REAL against
+ * SHARE_PROMISED, any other against SHARE_USED); tells the first such resource. */
+bool limits_short(const struct share_node *node, const struct resource_set *needs,
+                  enum share_row limit, struct shortage *ret_shortage);
 /* The next resource of `needs`, after the one in the shortage, of which that node has too little;
  * false when there is none. */
 bool limits_next(const struct resource_set *needs, enum share_row limit, struct shortage *shortage);
+
+/* So much of what is promised to a node is stuck; it and the nodes above it follow. All at once are
+ * forgotten by limits_unstick, and by limits_work_out. */
+void limits_stick(struct share_node *node, const struct resource_set *stuck);
+void limits_unstick(struct share_node *const *nodes, size_t n);
+/* limits_allow for SHARE_REAL, if those that are stuck give way. */
+bool limits_allow_past_stuck(const struct share_node *node, const struct resource_set *needs);
 
 /* Whether it has at least its deserved amount of every resource of which it deserves any. */
 bool limits_reached(const struct share_node *node);

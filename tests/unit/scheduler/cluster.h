@@ -279,6 +279,18 @@ static inline void delete_node(struct cluster *c, const char *name)
                       name, name, (unsigned long long)++c->rv));
 }
 
+/* `annotations` and `spec`: members of these objects. */
+static inline void add_queue(struct cluster *c, const char *name, const char *annotations,
+                             const char *spec)
+{
+    cleanup_arena struct arena arena = ARENA_INIT;
+    show(c->queues, c->listing, false,
+         arena_printf(&arena,
+                      "{\"metadata\":{\"name\":\"%s\",\"uid\":\"q-%s\",\"resourceVersion\":"
+                      "\"%llu\",\"annotations\":{%s}},\"spec\":{%s}}",
+                      name, name, (unsigned long long)++c->rv, annotations, spec));
+}
+
 static inline struct test_group *add_group(struct cluster *c, const char *name, const char *spec)
 {
     struct test_group *group = xnew(struct test_group);

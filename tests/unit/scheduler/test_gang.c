@@ -90,11 +90,17 @@ static void two_gangs_of_sixty_per_cent(void **state)
     cluster_free(c);
 }
 
+/* Queues without limits of their own: jobs enter by what overcommit says. */
+static const char overcommitted[] = "actions: \"enqueue, allocate, backfill\"\n"
+                                    "tiers:\n- plugins:\n  - name: priority\n  - name: gang\n"
+                                    "- plugins:\n  - name: overcommit\n  - name: predicates\n"
+                                    "  - name: nodeorder\n";
+
 /* G2: nothing stays reserved, the small job runs, the scheduler sleeps. */
 static void too_large_a_gang_blocks_nobody(void **state)
 {
     (void)state;
-    struct cluster *c = cluster_new(NULL);
+    struct cluster *c = cluster_new(overcommitted);
     add_nodes(c, 9, 1);
     struct test_group *big =
         add_group(c, "big", "\"minMember\":10,\"minResources\":{\"cpu\":\"10\"}");
@@ -365,7 +371,7 @@ static void claim_without_pods_ends(void **state)
 static void overcommit_bounds_waiting_jobs(void **state)
 {
     (void)state;
-    struct cluster *c = cluster_new(NULL);
+    struct cluster *c = cluster_new(overcommitted);
     add_nodes(c, 10, 1);
     struct test_group *groups[3];
     for (int i = 0; i < 3; i++) {

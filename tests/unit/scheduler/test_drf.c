@@ -1,0 +1,130 @@
+/*
+ * drf in a small cluster: dominant shares of jobs, and of queues in a hierarchy.
+ */
+#include "shares.h"
+
+static const char flat[] = CONF("  - name: drf\n");
+static const char tree[] = CONF("  - name: drf\n    enableHierarchy: true\n");
+
+static void add_user(struct cluster *c, const char *name, const char *cpu, const char *memory)
+{
+    cleanup_free char *spec =
+        xasprintf(",\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"%s\",\"memory\":"
+                  "\"%s\"}}}]",
+                  cpu, memory);
+    add_group(c, name, "\"minMember\":1");
+    for (int i = 0; i < 9; i++) {
+        cleanup_free char *pod = xasprintf("%s-%d", name, i);
+        add_pod_spec(c, pod, name, "w", spec);
+    }
+}
+
+/* The example of the paper: 9 CPU and 18 GB, tasks of <1, 4> and <3, 1>. Shares after each turn:
+ * 2/9, 1/3; 4/9, 2/3; 6/9. */
+static void the_example_of_the_paper(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(flat);
+    add_node_json(c, "n0", "", "", "\"cpu\":\"9\",\"memory\":\"18Gi\",\"pods\":\"110\"");
+    add_user(c, "a", "1", "4Gi");
+    add_user(c, "b", "3", "1Gi");
+    run(c);
+    assert_bound(c, "a", 3);
+    assert_bound(c, "b", 2);
+    check(c);
+    cluster_free(c);
+}
+
+static void pods_are_a_resource_too(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(flat);
+    add_node_json(c, "n0", "", "", "\"cpu\":\"100\",\"memory\":\"100Gi\",\"pods\":\"4\"");
+    add_user(c, "a", "1", "1Gi");
+    add_user(c, "b", "10", "1Gi");
+    run(c);
+    assert_bound(c, "a", 2);
+    assert_bound(c, "b", 2);
+    cluster_free(c);
+}
+
+#define HIERARCHY(path, weights)                                                                   \
+    "\"volcano.sh/hierarchy\":\"" path "\",\"volcano.sh/hierarchy-weights\":\"" weights "\""
+
+static void groups_share_before_queues_do(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(tree);
+    add_nodes(c, 3, 4);
+    add_queue(c, "dev", HIERARCHY("root/eng/dev", "1/1/1"), "");
+    add_queue(c, "test", HIERARCHY("root/eng/test", "1/1/1"), "");
+    add_queue(c, "sci", HIERARCHY("root/sci", "1/1"), "");
+    add_greedy(c, "d", "dev", 12, "1");
+    add_greedy(c, "t", "test", 12, "1");
+    add_greedy(c, "s1", "sci", 12, "1");
+    add_greedy(c, "s2", "sci", 12, "1");
+    run(c);
+    assert_bound(c, "d", 3);
+    assert_bound(c, "t", 3);
+    assert_bound(c, "s1", 3);
+    assert_bound(c, "s2", 3);
+    check(c);
+    cluster_free(c);
+}
+
+/* "eng" wants two pods only; the rest goes to "sci", and a queue without annotation counts as a
+ * group of weight 1. */
+static void saturated_groups_come_last(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(tree);
+    add_nodes(c, 3, 4);
+    add_queue(c, "eng", HIERARCHY("root/eng", "1/9"), "");
+    add_queue(c, "sci", HIERARCHY("root/sci", "1/4"), "");
+    add_queue(c, "plain", "", "");
+    add_greedy(c, "e", "eng", 2, "1");
+    add_greedy(c, "s", "sci", 12, "1");
+    add_greedy(c, "p", "plain", 12, "1");
+    run(c);
+    assert_bound(c, "e", 2);
+    assert_bound(c, "s", 8);
+    assert_bound(c, "p", 2);
+    check(c);
+    cluster_free(c);
+}
+
+static void shares_follow_from_cycle_to_cycle(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(tree);
+    add_nodes(c, 1, 4);
+    add_queue(c, "a", HIERARCHY("root/a", "1/1"), "");
+    add_queue(c, "b", HIERARCHY("root/b", "1/1"), "");
+    add_greedy(c, "a", "a", 12, "1");
+    run(c);
+    assert_bound(c, "a", 4);
+    add_greedy(c, "b", "b", 12, "1");
+    add_node(c, "n1", 4);
+    run(c);
+    assert_bound(c, "a", 4);
+    assert_bound(c, "b", 4);
+    add_node(c, "n2", 2);
+    run(c);
+    assert_bound(c, "a", 5);
+    assert_bound(c, "b", 5);
+    check(c);
+    cluster_free(c);
+}
+
+int main(void)
+{
+    log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_example_of_the_paper),
+        cmocka_unit_test(pods_are_a_resource_too),
+        cmocka_unit_test(groups_share_before_queues_do),
+        cmocka_unit_test(saturated_groups_come_last),
+        cmocka_unit_test(shares_follow_from_cycle_to_cycle),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
