@@ -155,7 +155,8 @@ def test_pods_that_end_unseen_while_writes_conflict(api, ns, pumice, late):
     late.remove(rule)
     tries = [one for one in requests(late, ns, "patch", "jobs", "all") if rule in one["rules"]]
     good = [one for one in requests(late, ns, "patch", "jobs", "all") if begins(one) > begins(tries[-1])]
-    assert (ends(good[0]) - begins(tries[0])).total_seconds() < 4, "a conflict is answered at once"
+    # Two seconds on a virtual clock (test_lifecycle.c); a back-off that grows would take minutes.
+    assert (ends(good[0]) - begins(tries[0])).total_seconds() < 10, "a conflict is answered at once"
 
 
 def test_a_restarted_controller_writes_nothing_of_what_is_over(api, ns, pumice, late):
