@@ -370,14 +370,14 @@ class Scenario:
         return True
 
     def _await_no_surplus(self):
-        """What was scaled away is going, so that no later step meets it. A pod that a policy watches
-        over is gone: were its index wanted again before, another controller would take it for
-        evicted."""
+        """What was scaled away is going, so that no later step meets it. Were an index wanted again
+        before its pod is gone, another controller would take a running one for evicted if a policy
+        watches over it, and a success would count: so these are gone."""
         def surplus(pod):
             notes = pod["metadata"]["annotations"]
             name, index = notes["volcano.sh/task-spec"], int(notes["volcano.sh/task-index"])
             return index >= self.replicas[name] and (
-                name == "evict" or "deletionTimestamp" not in pod["metadata"])
+                name in ("evict", "done") or "deletionTimestamp" not in pod["metadata"])
 
         def done():
             all_go = self.status()["state"]["phase"] in ("Pending", "Running", "Restarting")

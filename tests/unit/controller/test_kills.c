@@ -389,15 +389,16 @@ static bool finished_is_known(struct scene *scene)
     return same;
 }
 
-/* What has ended stays while the job is suspended. A pod that others watch over is waited for until
- * it is gone: should its index be wanted again before, the next controller takes it for evicted. */
+/* What has ended stays while the job is suspended. Should an index be wanted again before its pod
+ * is gone, the next controller takes a running one for evicted if a policy watches over it, and a
+ * success counts: such pods are waited for. */
 static bool no_surplus(struct scene *scene)
 {
     const bool all_go = wants_pods(play_phase(scene->server));
     void *pod;
 
     for (size_t i = 0; map_next(&scene->server->objects[SERVER_PODS], &i, NULL, &pod);)
-        if (is_surplus(scene, pod) && (!is_going(pod) || task_of(pod) == EVICT) &&
+        if (is_surplus(scene, pod) && (!is_going(pod) || task_of(pod) >= DONE) &&
             (all_go || !in_phase(pod, "Succeeded")))
             return false;
     return true;
