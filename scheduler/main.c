@@ -5,12 +5,10 @@
  * reload, orderly stop. Loop thread only.
  */
 #include "api/names.h"
-#include "base/file.h"
-#include "base/limits.h"
 #include "base/log.h"
 #include "kube/informer.h"
 #include "ops/process.h"
-#include "scheduler/conf_watch.h"
+#include "scheduler/conf_file.h"
 #include "scheduler/debug.h"
 #include "scheduler/explain.h"
 #include "scheduler/scheduler.h"
@@ -68,58 +66,24 @@ struct app {
     struct process *process;
     struct informers informers;
     struct scheduler *scheduler;
-    struct conf_watch *watch; /* NULL without a configuration file */
-    struct buf conf;          /* the file as it was read last */
+    struct conf_file *conf; /* NULL without a configuration file */
 };
 
 /* ---- configuration --------------------------------------------------------------------------- */
 
-/* Reads the file; `text` is left as it is when that fails. */
-static int read_conf(struct buf *text, struct error *err)
-{
-    cleanup_buf struct buf fresh = BUF_INIT(LIMIT_CONFIG_FILE);
-    if (file_read(options.conf, &fresh, err) < 0)
-        return -1;
-    buf_clear(text);
-    *text = fresh;
-    fresh = BUF_INIT(LIMIT_CONFIG_FILE);
-    return 0;
-}
-
-static struct sched_config *parse_conf(const struct buf *text, struct error *err)
-{
-    struct sched_config *config = sched_config_parse(buf_str(text), err);
-    if (!config)
-        error_prefix(err, "%s", options.conf);
-    return config;
-}
-
-/* Something changed in the file's folder: maybe the file. */
-static void on_conf_changed(void *arg)
+static void on_conf_changed(struct sched_config *config, void *arg)
 {
     struct app *app = arg;
-    struct error err = ERROR_INIT;
-    struct sched_config *config = NULL;
-    uint64_t before = str_hash(buf_str(&app->conf));
-    bool readable = read_conf(&app->conf, &err) == 0;
-    if (readable && str_hash(buf_str(&app->conf)) == before)
-        return;
-    if (readable)
-        config = parse_conf(&app->conf, &err);
-    if (!config) {
-        log_error("the changed configuration is not used, the one before stays: %s", err.text);
-        return;
-    }
-    log_info("configuration read again file=%s", options.conf);
     scheduler_set_config(app->scheduler, config);
 }
 
+/* NULL when the process is not to start without its file. */
 static struct sched_config *first_config(struct app *app, struct error *err)
 {
     if (!options.conf || !options.conf[0])
         return sched_config_default();
-    struct sched_config *config =
-        read_conf(&app->conf, err) == 0 ? parse_conf(&app->conf, err) : NULL;
+    app->conf = conf_file_new(app->process->loop, options.conf, on_conf_changed, app);
+    struct sched_config *config = conf_file_read(app->conf, err);
     if (config || options.no_default_conf)
         return config;
     log_error("the configuration is not used, the built-in one takes its place: %s", err->text);
@@ -170,10 +134,9 @@ static void open_pages(struct app *app)
 static void app_free(void *arg)
 {
     struct app *app = arg;
-    conf_watch_free(app->watch);
+    conf_file_free(app->conf);
     scheduler_free(app->scheduler);
     informers_clear(&app->informers);
-    buf_clear(&app->conf);
     free(app);
 }
 
@@ -184,21 +147,14 @@ static void *app_start(struct process *process, struct error *err)
     /* The Lease of a scheduler of one other name is called after it. */
     if (options.names.n == 1 && strcmp(process->options.lease_name, DEFAULT_SCHEDULER_NAME) == 0)
         process->options.lease_name = options.names.items[0];
-    buf_init(&app->conf, LIMIT_CONFIG_FILE);
     struct sched_config *config = first_config(app, err);
     if (!config) {
-        buf_clear(&app->conf);
+        conf_file_free(app->conf);
         free(app);
         return NULL;
     }
     start_scheduler(app, config);
     open_pages(app);
-    if (options.conf && options.conf[0]) {
-        struct error trouble = ERROR_INIT;
-        app->watch = conf_watch_new(process->loop, options.conf, on_conf_changed, app, &trouble);
-        if (!app->watch)
-            log_warn("changes of the configuration will not be noticed: %s", trouble.text);
-    }
     return app;
 }
 
