@@ -17,6 +17,7 @@ void cache_init(struct cache *cache, struct loop *loop, struct window *window)
     list_init(&cache->dirty);
     list_init(&cache->untold_queues);
     list_init(&cache->tables);
+    loop_timer_init(&cache->recount, cache_recount, cache);
     cache->log_cap = LOG_MIN;
     cache->log = xcalloc(cache->log_cap, sizeof(*cache->log));
 }
@@ -44,6 +45,7 @@ static void free_task(void *value)
 void cache_clear(struct cache *cache)
 {
     void *value;
+    loop_timer_cancel(cache->loop, &cache->recount);
     fit_clear(cache);
     for (size_t i = 0; map_next(&cache->jobs_by_key, &i, NULL, &value);)
         cache_job_free(cache, value);
@@ -86,6 +88,11 @@ static void log_node(struct cache *cache, const struct sched_node *node)
     cache->log_head++;
 }
 
+void cache_log_all(struct cache *cache)
+{
+    cache->log_base = ++cache->log_head;
+}
+
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 static int64_t clipped(int64_t amount)
@@ -100,31 +107,42 @@ static int64_t free_of(const struct sched_node *node, uint32_t id)
 }
 
 /* Adds a known node to the sums over the cluster, or takes it out. */
-static void sum_node(struct cache *cache, const struct sched_node *node, int sign)
+void cache_sum_node(struct cache *cache, const struct sched_node *node, int sign)
 {
     uint32_t n =
         node->object->allocatable.n > node->used.n ? node->object->allocatable.n : node->used.n;
+    bool exact = true;
     for (uint32_t id = 0; id < n; id++) {
-        int64_t allocatable = resource_vector_get(&node->object->allocatable, id);
-        *resource_vector_slot(&cache->allocatable, id) += sign * allocatable;
-        *resource_vector_slot(&cache->used, id) += sign * resource_vector_get(&node->used, id);
-        *resource_vector_slot(&cache->free, id) += sign * free_of(node, id);
+        int64_t allocatable = sign * resource_vector_get(&node->object->allocatable, id);
+        int64_t used = sign * resource_vector_get(&node->used, id);
+        exact &= resource_sum_add(resource_vector_slot(&cache->allocatable, id), allocatable);
+        exact &= resource_sum_add(resource_vector_slot(&cache->used, id), used);
+        exact &= resource_sum_add(resource_vector_slot(&cache->free, id), sign * free_of(node, id));
     }
+    cache_added(cache, exact);
+}
+
+/* Takes what a node has free of some resources out of the sum over the cluster, or puts it back. */
+static void sum_free(struct cache *cache, const struct sched_node *node,
+                     const struct resource_set *request, int sign)
+{
+    bool exact = true;
+    for (uint32_t i = 0; node->object && i < request->n; i++) {
+        uint32_t id = request->items[i].id;
+        exact &= resource_sum_add(resource_vector_slot(&cache->free, id), sign * free_of(node, id));
+    }
+    cache_added(cache, exact);
 }
 
 void cache_charge(struct cache *cache, struct sched_node *node, const struct pod_class *cls,
                   int sign)
 {
     const struct resource_set *request = &cls->request;
-    for (uint32_t i = 0; node->object && i < request->n; i++)
-        *resource_vector_slot(&cache->free, request->items[i].id) -=
-            free_of(node, request->items[i].id);
-    resource_vector_add(&node->used, request, sign);
+    sum_free(cache, node, request, -1);
+    cache_added(cache, resource_vector_add(&node->used, request, sign));
     if (node->object)
-        resource_vector_add(&cache->used, request, sign);
-    for (uint32_t i = 0; node->object && i < request->n; i++)
-        *resource_vector_slot(&cache->free, request->items[i].id) +=
-            free_of(node, request->items[i].id);
+        cache_added(cache, resource_vector_add(&cache->used, request, sign));
+    sum_free(cache, node, request, 1);
     node->tasks += (uint32_t)sign;
     log_node(cache, node);
     if (sign < 0 && !cache->stating)
@@ -174,12 +192,12 @@ bool cache_set_node(struct cache *cache, const char *name, struct node *object)
         return false;
     bool alike = object && node->object && node_schedules_alike(object, node->object);
     if (node->object)
-        sum_node(cache, node, -1);
+        cache_sum_node(cache, node, -1);
     cache->known_nodes += (size_t)(object != NULL) - (size_t)(node->object != NULL);
     node_unref(node->object);
     node->object = object ? node_ref(object) : NULL;
     if (node->object)
-        sum_node(cache, node, 1);
+        cache_sum_node(cache, node, 1);
     if (alike)
         return false;
     node->version = ++cache->versions;

@@ -253,12 +253,13 @@ struct cache {
 
     /* Changes of nodes, for the tables of fit.c: a ring of node indices. */
     uint32_t *log;
-    uint32_t log_cap;     /* a power of two */
-    uint64_t log_head;    /* changes so far */
-    uint64_t log_base;    /* changes before it are not in the ring any more */
-    struct list tables;   /* struct fit_table, least recently used first */
-    size_t table_entries; /* over all tables */
-    uint64_t work;        /* units of work done, for slicing */
+    uint32_t log_cap;          /* a power of two */
+    uint64_t log_head;         /* changes so far */
+    uint64_t log_base;         /* changes before it are not in the ring any more */
+    struct list tables;        /* struct fit_table, least recently used first */
+    size_t table_entries;      /* over all tables */
+    uint64_t work;             /* units of work done, for slicing */
+    struct loop_timer recount; /* runs while a saturated sum waits for a fresh count */
 };
 
 void cache_init(struct cache *cache, struct loop *loop, struct window *window);
@@ -292,8 +293,8 @@ void cache_drop_job(struct cache *cache, struct sched_job *job);
 void cache_dirty(struct cache *cache, struct sched_job *job);
 /* Something that waits may now fit. */
 void cache_room(struct cache *cache);
-/* Differs when something that a queue refused may now be granted: there is room, or a queue holds or
- * asks for less. */
+/* Differs when something that a queue refused may now be granted: there is room, or a queue holds
+ * or asks for less. */
 static inline uint64_t cache_chances(const struct cache *cache)
 {
     return cache->room + cache->relief;

@@ -9,6 +9,15 @@
 /* Charges a node with one more pod (`sign` 1) or gives it back (-1). */
 void cache_charge(struct cache *cache, struct sched_node *node, const struct pod_class *cls,
                   int sign);
+/* Adds a known node to the sums over the cluster (`sign` 1) or takes it out (-1). */
+void cache_sum_node(struct cache *cache, const struct sched_node *node, int sign);
+/* Every node may have changed. */
+void cache_log_all(struct cache *cache);
+/* Sums were added to; not `exact`: one that had saturated was to shrink, and stays as it is until
+ * all sums are counted afresh, a second later. */
+void cache_added(struct cache *cache, bool exact);
+/* Counts all sums afresh (a loop_fn; `arg` is the cache). Costs a look at every pod. */
+void cache_recount(void *arg);
 /* The node of that name, made (unknown as yet) when it is absent. */
 struct sched_node *cache_node_get(struct cache *cache, const char *name);
 /* Removes a node that is neither known nor charged. */

@@ -7,6 +7,9 @@
  */
 #include "scheduler/cache_private.h"
 
+/* How long a sum that had saturated and then shrunk stays too large. */
+#define RECOUNT_NS NSEC_PER_SEC
+
 /* The sum of its job that a task in this status belongs to, or NULL. */
 static struct resource_set *sum_of(struct sched_job *job, const struct pod *pod,
                                    enum task_status status)
@@ -24,10 +27,11 @@ static void add_to(struct sched_job *job, struct resource_set *sum,
     struct sched_queue *queue = job->queue;
     if (!sum)
         return;
-    resource_set_add(sum, request, sign);
+    cache_added(job->cache, resource_set_add(sum, request, sign));
     if (!queue || sum == &job->gated)
         return;
-    resource_set_add(sum == &job->allocated ? &queue->allocated : &queue->pending, request, sign);
+    struct resource_set *whole = sum == &job->allocated ? &queue->allocated : &queue->pending;
+    cache_added(job->cache, resource_set_add(whole, request, sign));
     queue->version++;
 }
 
@@ -54,7 +58,8 @@ static void set_share(struct sched_job *job, struct resource_set *share, struct 
     if (!more)
         return;
     resource_set_put(share, id, amount);
-    resource_set_add(sum, &(struct resource_set){&(struct resource_amount){id, more}, 1}, 1);
+    struct resource_amount amount_more = {id, more};
+    cache_added(job->cache, resource_set_add(sum, &(struct resource_set){&amount_more, 1}, 1));
     job->queue->version++;
 }
 
@@ -106,8 +111,9 @@ void cache_sums_withdraw(struct sched_job *job)
 {
     if (!job->queue)
         return;
-    resource_set_add(&job->queue->inqueue, &job->inqueue, -1);
-    resource_set_add(&job->queue->elastic, &job->elastic, -1);
+    bool exact = resource_set_add(&job->queue->inqueue, &job->inqueue, -1);
+    exact &= resource_set_add(&job->queue->elastic, &job->elastic, -1);
+    cache_added(job->cache, exact);
     resource_set_clear(&job->inqueue);
     resource_set_clear(&job->elastic);
     job->queue->version++;
@@ -124,8 +130,9 @@ void cache_sums_leave(struct sched_job *job)
 {
     job->cache->relief++;
     cache_sums_withdraw(job);
-    resource_set_add(&job->queue->allocated, &job->allocated, -1);
-    resource_set_add(&job->queue->pending, &job->pending, -1);
+    bool exact = resource_set_add(&job->queue->allocated, &job->allocated, -1);
+    exact &= resource_set_add(&job->queue->pending, &job->pending, -1);
+    cache_added(job->cache, exact);
 }
 
 void cache_sums_clear(struct sched_job *job)
@@ -134,4 +141,54 @@ void cache_sums_clear(struct sched_job *job)
                                    &job->elastic};
     for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
         resource_set_clear(sets[i]);
+}
+
+/* ---- a fresh count --------------------------------------------------------------------------- */
+
+void cache_added(struct cache *cache, bool exact)
+{
+    if (!exact && !loop_timer_active(&cache->recount))
+        loop_timer_set(cache->loop, &cache->recount, RECOUNT_NS);
+}
+
+/* All sums to 0. */
+static void forget_sums(struct cache *cache)
+{
+    void *value;
+    for (size_t i = 0; map_next(&cache->jobs_by_key, &i, NULL, &value);)
+        cache_sums_clear(value);
+    for (size_t i = 0; map_next(&cache->queues_by_name, &i, NULL, &value);) {
+        struct sched_queue *queue = value;
+        resource_set_clear(&queue->allocated);
+        resource_set_clear(&queue->pending);
+        resource_set_clear(&queue->inqueue);
+        resource_set_clear(&queue->elastic);
+    }
+    for (size_t i = 0; i < cache->nodes.n; i++)
+        if (cache->nodes.items[i])
+            resource_vector_clear(&cache->nodes.items[i]->used);
+    resource_vector_clear(&cache->allocatable);
+    resource_vector_clear(&cache->used);
+    resource_vector_clear(&cache->free);
+}
+
+void cache_recount(void *arg)
+{
+    struct cache *cache = arg;
+    void *value;
+    forget_sums(cache);
+    for (size_t i = 0; map_next(&cache->tasks_by_uid, &i, NULL, &value);) {
+        const struct sched_task *task = value;
+        if (task->node)
+            (void)resource_vector_add(&task->node->used, &task->pod->cls->request, 1);
+        if (task->job)
+            cache_sums_task(task->job, task->pod, TASK_LEAVING, task->status);
+    }
+    for (size_t i = 0; map_next(&cache->jobs_by_key, &i, NULL, &value);)
+        cache_sums_settle(value);
+    for (size_t i = 0; i < cache->nodes.n; i++)
+        if (cache->nodes.items[i] && cache->nodes.items[i]->object)
+            cache_sum_node(cache, cache->nodes.items[i], 1);
+    cache_log_all(cache);
+    cache_room(cache);
 }

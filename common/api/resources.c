@@ -9,9 +9,6 @@
 #include "base/ensure.h"
 #include "base/map.h"
 
-/* Sums of a gang: far above any cluster, far below overflow. */
-#define SUM_MAX (RESOURCE_VALUE_MAX * 4096)
-
 static struct {
     struct map ids; /* name to number + 1 */
     char *names[RESOURCE_NAMES_MAX];
@@ -174,29 +171,35 @@ bool resource_set_equal(const struct resource_set *a, const struct resource_set 
     return true;
 }
 
-static int64_t sum(int64_t a, int64_t b)
+bool resource_sum_add(int64_t *sum, int64_t delta)
 {
     int64_t total;
-    if (__builtin_add_overflow(a, b, &total) || total > SUM_MAX)
-        return SUM_MAX;
+    if (*sum == RESOURCE_SUM_MAX)
+        return delta >= 0;
+    bool over = __builtin_add_overflow(*sum, delta, &total) || total > RESOURCE_SUM_MAX;
+    *sum = over ? RESOURCE_SUM_MAX : total;
+    return true;
+}
+
+static int64_t product(int64_t amount, int64_t times)
+{
+    int64_t total;
+    if (__builtin_mul_overflow(amount, times, &total) || total > RESOURCE_SUM_MAX ||
+        total < -RESOURCE_SUM_MAX)
+        return (amount < 0) == (times < 0) ? RESOURCE_SUM_MAX : -RESOURCE_SUM_MAX;
     return total;
 }
 
-static int64_t product(int64_t a, int64_t b)
+bool resource_set_add(struct resource_set *set, const struct resource_set *other, int64_t times)
 {
-    int64_t total;
-    if (__builtin_mul_overflow(a, b, &total) || total > SUM_MAX)
-        return SUM_MAX;
-    return total;
-}
-
-void resource_set_add(struct resource_set *set, const struct resource_set *other, int64_t times)
-{
+    bool exact = true;
     for (uint32_t i = 0; i < other->n; i++) {
         uint32_t id = other->items[i].id;
-        int64_t added = product(other->items[i].amount, times);
-        resource_set_put(set, id, sum(resource_set_get(set, id), added));
+        int64_t total = resource_set_get(set, id);
+        exact = resource_sum_add(&total, product(other->items[i].amount, times)) && exact;
+        resource_set_put(set, id, total);
     }
+    return exact;
 }
 
 void resource_set_max(struct resource_set *set, const struct resource_set *other)
@@ -265,13 +268,14 @@ int64_t *resource_vector_slot(struct resource_vector *vector, uint32_t id)
     return &vector->v[id];
 }
 
-void resource_vector_add(struct resource_vector *vector, const struct resource_set *set, int sign)
+bool resource_vector_add(struct resource_vector *vector, const struct resource_set *set, int sign)
 {
-    for (uint32_t i = 0; i < set->n; i++) {
-        int64_t *slot = resource_vector_slot(vector, set->items[i].id);
-        uint64_t amount = (uint64_t)set->items[i].amount;
-        *slot = (int64_t)(sign > 0 ? (uint64_t)*slot + amount : (uint64_t)*slot - amount);
-    }
+    bool exact = true;
+    for (uint32_t i = 0; i < set->n; i++)
+        exact = resource_sum_add(resource_vector_slot(vector, set->items[i].id),
+                                 sign * set->items[i].amount) &&
+                exact;
+    return exact;
 }
 
 bool resource_vector_equal(const struct resource_vector *a, const struct resource_vector *b)

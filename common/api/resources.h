@@ -3,9 +3,9 @@
  *
  * A process-wide registry gives every resource name a number; nodes hold dense vectors over it,
  * pods short sorted sets. CPU counts in thousandths, everything else in whole units (bytes, pods,
- * devices), rounded up. One amount is at most RESOURCE_VALUE_MAX, so that sums over a node stay
- * exact. A pod that names a resource when RESOURCE_NAMES_MAX names are known gets RESOURCE_OTHER,
- * which no node has. Loop thread only; names live for ever.
+ * devices), rounded up. One amount is at most RESOURCE_VALUE_MAX; sums saturate at
+ * RESOURCE_SUM_MAX. A pod that names a resource when RESOURCE_NAMES_MAX names are known gets
+ * RESOURCE_OTHER, which no node has. Loop thread only; names live for ever.
  */
 #ifndef PUMICE_API_RESOURCES_H
 #define PUMICE_API_RESOURCES_H
@@ -24,6 +24,8 @@ enum {
 
 #define RESOURCE_NAMES_MAX 1024
 #define RESOURCE_VALUE_MAX (INT64_C(1) << 50)
+/* Where sums stop: far above any cluster, and two of them do not overflow. */
+#define RESOURCE_SUM_MAX (RESOURCE_VALUE_MAX * 4096 - 1)
 
 /* ---- registry --------------------------------------------------------------------------------
  */
@@ -61,8 +63,11 @@ void resource_set_put(struct resource_set *set, uint32_t id, int64_t amount);
 /* Sets one amount and keeps 0 too: for sets of limits, where 0 forbids what none leaves open. */
 void resource_set_put_any(struct resource_set *set, uint32_t id, int64_t amount);
 bool resource_set_equal(const struct resource_set *a, const struct resource_set *b);
-/* Adds `other` times `times`; single amounts saturate at RESOURCE_VALUE_MAX times 8,192. */
-void resource_set_add(struct resource_set *set, const struct resource_set *other, int64_t times);
+/* Adds to a sum. One that gets to RESOURCE_SUM_MAX stays there; false when it was to shrink from
+ * there: then only a fresh count tells what it is. */
+bool resource_sum_add(int64_t *sum, int64_t delta);
+/* Adds `other` times `times`; false as above. */
+bool resource_set_add(struct resource_set *set, const struct resource_set *other, int64_t times);
 /* The larger of both, element by element. */
 void resource_set_max(struct resource_set *set, const struct resource_set *other);
 struct resource_set resource_set_copy(const struct resource_set *set);
@@ -86,8 +91,8 @@ static inline int64_t resource_vector_get(const struct resource_vector *vector, 
 }
 /* The slot of an id, made when it is absent. */
 int64_t *resource_vector_slot(struct resource_vector *vector, uint32_t id);
-/* Adds the set once (`sign` 1) or takes it away (-1). */
-void resource_vector_add(struct resource_vector *vector, const struct resource_set *set, int sign);
+/* Adds the set once (`sign` 1) or takes it away (-1); false as above. */
+bool resource_vector_add(struct resource_vector *vector, const struct resource_set *set, int sign);
 bool resource_vector_equal(const struct resource_vector *a, const struct resource_vector *b);
 /* Reads an object of quantities that comes next into an empty vector. */
 void resource_vector_read(struct json_reader *reader, struct resource_vector *vector);

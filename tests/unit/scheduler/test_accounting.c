@@ -142,10 +142,53 @@ static void a_node_that_comes_and_goes(void **state)
     bare_free(b);
 }
 
+#define HUGE(n)                                                                                    \
+    ",\"containers\":[{\"resources\":{\"requests\":{\"memory\":\"1Pi\",\"cpu\":\"" n "\"}}}]"
+
+/* More than can be added up: the node is full, and right again a second after the pods are gone. */
+static void absurd_amounts(void **state)
+{
+    struct bare *b = bare_new();
+    (void)state;
+    put_node(b, "n", "\"cpu\":\"9000\",\"memory\":\"1Ti\",\"pods\":\"10\"");
+    put_group(b, "g", "\"minMember\":1,\"queue\":\"q\",\"minResources\":{\"memory\":\"1Pi\"}",
+              "Inqueue");
+    put_pod(b, "p", "g", CPUS("2") ON("n"), RUNNING);
+    const struct sched_node *node = cache_node(&b->cache, "n");
+    const struct sched_queue *q = cache_queue(&b->cache, "q");
+    for (unsigned i = 0; i < 9000; i++) {
+        cleanup_free char *name = xasprintf("h%u", i);
+        put_pod(b, name, "g", i % 2 ? HUGE("0") ON("n") : HUGE("1") ON("n"), RUNNING);
+        assert_true(resource_vector_get(&node->used, RESOURCE_MEMORY) > 0);
+    }
+    assert_int_equal(resource_vector_get(&node->used, RESOURCE_MEMORY), RESOURCE_SUM_MAX);
+    assert_int_equal(resource_set_get(&q->allocated, RESOURCE_MEMORY), RESOURCE_SUM_MAX);
+    audited(b);
+    for (unsigned i = 0; i < 9000; i++) {
+        cleanup_free char *name = xasprintf("h%u", i);
+        cut_pod(b, name);
+    }
+    assert_int_equal(resource_vector_get(&node->used, RESOURCE_MEMORY), RESOURCE_SUM_MAX);
+    assert_int_equal(used(b, "n"), 2000);
+    uint64_t room = b->cache.room;
+    int64_t end = loop_now(b->loop) + 2 * NSEC_PER_SEC;
+    while (loop_timer_active(&b->cache.recount) && loop_now(b->loop) < end)
+        (void)loop_turn(b->loop, NSEC_PER_SEC);
+    assert_true(b->cache.room > room);
+    assert_int_equal(resource_vector_get(&node->used, RESOURCE_MEMORY), 0);
+    assert_int_equal(resource_vector_get(&b->cache.free, RESOURCE_MEMORY), INT64_C(1) << 40);
+    assert_set(b, &q->allocated, "cpu=2000 pods=1");
+    assert_set(b, &q->inqueue, "memory=1125899906842624");
+    bare_free(b);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whose_pods), cmocka_unit_test(until_gone), cmocka_unit_test(a_resize),
-        cmocka_unit_test(a_node_that_shrinks), cmocka_unit_test(a_node_that_comes_and_goes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(whose_pods),
+                                       cmocka_unit_test(until_gone),
+                                       cmocka_unit_test(a_resize),
+                                       cmocka_unit_test(a_node_that_shrinks),
+                                       cmocka_unit_test(a_node_that_comes_and_goes),
+                                       cmocka_unit_test(absurd_amounts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
