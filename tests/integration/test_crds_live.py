@@ -355,6 +355,7 @@ def test_subresources(plane):
 
 
 def test_examples_fit_the_schema(plane):
+    paths = {"Queue": QUEUES, "Job": JOBS, "ConfigMap": "/api/v1/namespaces/default/configmaps"}
     for path in sorted((ROOT / "manifests/examples").glob("*.yaml")):
         for document in yaml.safe_load_all(path.read_text()):
-            dry(plane, QUEUES if document["kind"] == "Queue" else JOBS, document)
+            dry(plane, paths[document["kind"]], document)
