@@ -140,6 +140,7 @@ class Witness:
         self.lives, self.states = {}, {}
         self.on_change = on_change or (lambda what: None)
         self._lock = threading.Lock()
+        self._ended = False
         self._watches = [
             Watch(lambda **more: api.core.list_namespaced_pod(
                 ns, _preload_content=False, **more), self._see_pod),
@@ -214,7 +215,10 @@ class Witness:
                 raise watch.broken
 
     def end(self):
-        """Sees what there is and stops looking."""
+        """Sees what there is and stops looking; nothing the second time."""
+        if self._ended:
+            return
+        self._ended = True
         self.settle()
         for watch in self._watches:
             watch.end()
