@@ -28,6 +28,7 @@ struct test_pod {
     char *spec; /* owned; members of the spec after schedulerName, beginning with a comma, or "" */
     const char *phase;
     bool deleted, gone, unschedulable;
+    bool told_limit; /* its condition names the limit of its queue */
     uint64_t rv;
     unsigned binds, asked, tellings; /* asked: bind requests, whatever their answer */
     int fail;                        /* status of the next bind, 0: none; negative: always */
@@ -183,6 +184,7 @@ static inline int serve_pod(struct cluster *c, const struct kube_call_spec *spec
         assert_int_equal(spec->content, KUBE_STRATEGIC_PATCH);
         pod->tellings++;
         pod->unschedulable = true;
+        pod->told_limit = str_is(field(spec->body, "reason"), "QueueLimit");
         pod->rv = ++c->rv;
     }
     buf_add_str(body, pod_json(&arena, pod));
