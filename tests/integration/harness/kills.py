@@ -509,6 +509,24 @@ class Scenario:
 # All of it
 
 
+def deleters(plane, ns, pod):
+    """Who asked for the deletion of a pod since it was made, by the audit log."""
+    found = set()
+    for record in plane.audit_records():
+        target = record.get("objectRef", {})
+        if (record["stage"] != "ResponseComplete" or target.get("subresource") or
+                [target.get(key) for key in ("resource", "namespace", "name")] !=
+                ["pods", ns, pod.name]):
+            continue
+        at = datetime.fromisoformat(record["requestReceivedTimestamp"]).timestamp()
+        if record["verb"] == "create" and record["responseStatus"]["code"] == 201 and (
+                at < pod.life.deleted_at):
+            found = set()
+        elif record["verb"] == "delete" and at < pod.life.deleted_at + 1:
+            found.add(record["user"]["username"])
+    return found
+
+
 def run(api, ns, pumice, seed, pods, kills, lease=None, pause=4, timeout=120):
     """Plays one round; returns what was done as a dictionary, raises AssertionError for faults.
 
@@ -540,7 +558,8 @@ def run(api, ns, pumice, seed, pods, kills, lease=None, pause=4, timeout=120):
         ending.join(timeout)
         scenario.check_completed()
         witness.end()
-        history = History(witness, JOB, scenario.deleted)
+        history = History(witness, JOB, scenario.deleted,
+                          lambda pod: deleters(pumice.plane, ns, pod))
         assert not history.faults, "\n".join(history.faults)
         assert not witness.gaps
     finally:
@@ -551,4 +570,5 @@ def run(api, ns, pumice, seed, pods, kills, lease=None, pause=4, timeout=120):
             "steps": dict(scenario.steps), "pods": len(history.pods),
             "deleted by users": len(scenario.deleted), "versions": scenario.version,
             "retries": scenario.retries, "states": len(history.states),
-            "evictions unseen": scenario.lost_evictions, "leases lost": replicas.lost}
+            "evictions unseen": scenario.lost_evictions, "leases lost": replicas.lost,
+            "KWOK's mistakes": history.mistaken}
