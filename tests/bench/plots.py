@@ -184,7 +184,9 @@ def draw_distance(axes, data, delay, key):
                   markersize=3, label=f"{sweep.BY[by]}, fixed")
     value = sweep.adaptive(data, delay)[0 if key == "per_s" else 1]
     axes.axhline(value, color=TURN, linestyle="--", label="controller, adaptive")
+    windows = sorted({run["window"] for run in data["runs"] if run["window"] != sweep.ADAPTIVE})
     axes.set_xscale("log", base=2)
+    axes.set_xticks(windows, map(str, windows))
 
 
 def draw_trouble(data, base):

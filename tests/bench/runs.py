@@ -224,7 +224,10 @@ class Runner:
 
     def remove(self, namespace, timeout):
         """Deletes a namespace and waits until it is gone."""
-        self.api.remove_namespace(namespace, timeout=timeout)
+        def emptied():  # so many objects may take longer than one request may
+            self.api.remove_namespace(namespace, timeout=timeout)
+            return True
+        wait_until(emptied, timeout, f"namespace {namespace} is emptied", interval=0.5)
 
         def gone():
             names = [found.metadata.name for found in self.api.core.list_namespace().items]
@@ -306,7 +309,7 @@ class Bench(Runner):
                 raise ProcessError(f"{binary.name} ended with exit code {code} on SIGTERM. "
                                    f"Log: {binary.log}")
 
-    def _settle(self, quiet=0.15, timeout=20):
+    def _settle(self, quiet=0.15, timeout=60):
         """Waits until the API server has nothing left to do, at most `timeout` seconds."""
         server = self.plane.process("kube-apiserver")
         deadline = time.monotonic() + timeout
