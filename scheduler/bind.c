@@ -61,7 +61,7 @@ static void settle(struct bind_call *call, enum change_kind outcome)
         .kind = outcome, .ns = intern_ref(call->node), .key = intern_ref(call->pod->meta.uid)};
     if (call->job->flow.missing)
         window_flow_set_missing(&call->job->flow, call->job->flow.missing - 1);
-    metrics_bind(scheduler, outcome == CHANGE_BOUND);
+    metrics_bind(scheduler, call->pod, outcome == CHANGE_BOUND);
     release(call);
     scheduler_change(scheduler, change);
     scheduler_check_stopped(scheduler);

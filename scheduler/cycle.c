@@ -33,6 +33,10 @@ static void end_action(struct scheduler *scheduler)
     const struct action_type *action = scheduler->config->actions.items[cycle->action]->type;
     if (cycle->state)
         action->end(scheduler, cycle->state);
+    int64_t now = loop_now_fresh(scheduler->params.loop);
+    metrics_action(scheduler, action->name, cycle->action_ns + now - cycle->mark_ns);
+    cycle->action_ns = 0;
+    cycle->mark_ns = now;
     cycle->state = NULL;
     cycle->begun = false;
 }
@@ -78,7 +82,9 @@ static void begin(struct scheduler *scheduler)
     cycle->cost_ns = 0;
     cycle->chances = cache_chances(&scheduler->cache);
     rng_alnum(loop_rng(scheduler->params.loop), cycle->id, sizeof(cycle->id) - 1);
+    cycle->action_ns = 0;
     config_begin(scheduler->config, &scheduler->cache);
+    metrics_begin(scheduler);
 }
 
 /* Each returns true when its stage is over. */
@@ -162,6 +168,7 @@ static bool slice(struct scheduler *scheduler)
     struct loop *loop = scheduler->params.loop;
     uint64_t work = cache->work;
     int64_t started = loop_now_fresh(loop), spent = 0;
+    cycle->mark_ns = started;
     for (unsigned steps = 1; cycle->stage != CYCLE_IDLE; steps++) {
         if (step(scheduler)) {
             if (cycle->stage == CYCLE_CHANGES)
@@ -172,7 +179,9 @@ static bool slice(struct scheduler *scheduler)
         if (steps % CLOCK_STEPS == 0)
             spent = loop_now_fresh(loop) - started;
         if (cache->work - work >= SLICE_WORK || spent >= SLICE_NS) {
-            cycle->cost_ns += loop_now_fresh(loop) - started;
+            int64_t now = loop_now_fresh(loop);
+            cycle->cost_ns += now - started;
+            cycle->action_ns += now - cycle->mark_ns;
             return false;
         }
     }

@@ -60,7 +60,9 @@ struct cycle {
     void *state;   /* of the action, once begun */
     bool begun;
     uint64_t chances;        /* cache_chances at the beginning */
-    int64_t cost_ns;         /* time spent in slices so far */
+    int64_t cost_ns;         /* time spent in slices so far, */
+    int64_t action_ns;       /* and in the action under way before `mark_ns`: */
+    int64_t mark_ns;         /* when it or the slice began */
     int64_t not_before_ns;   /* the next cycle */
     bool wanted;             /* something changed since it began */
     struct loop_timer timer; /* the next slice or cycle */

@@ -12,6 +12,7 @@
 #include "scheduler/actions/actions.h"
 #include "scheduler/bind.h"
 #include "scheduler/fit.h"
+#include "scheduler/metrics.h"
 #include "scheduler/order.h"
 #include "scheduler/statement.h"
 #include "scheduler/why.h"
@@ -25,6 +26,7 @@ struct allocate {
     bool mending; /* it came from `broken` */
     enum stage stage;
     struct statement statement;
+    bool gang;                 /* it was below its minimum */
     size_t bound;              /* of the statement */
     uint64_t attempt;          /* number of this one */
     bool refused;              /* the queue could not have a pod, or the gang */
@@ -184,7 +186,8 @@ static void begin_attempt(struct scheduler *scheduler, struct allocate *allocate
     buf_reset(&allocate->nodes);
     job->attempt_ns = loop_now(scheduler->params.loop);
     job->attempts++;
-    if (config_job_ready(scheduler->config, job))
+    allocate->gang = !config_job_ready(scheduler->config, job);
+    if (!allocate->gang)
         allocate->stage = STAGE_SURPLUS;
     else
         allocate->stage = allows_gang(scheduler, allocate) ? STAGE_GANG : STAGE_UNDO;
@@ -290,6 +293,8 @@ static void step_bind(struct scheduler *scheduler, struct allocate *allocate)
 {
     struct sched_job *job = allocate->job;
     struct statement *statement = &allocate->statement;
+    if (allocate->bound == 0 && allocate->gang)
+        metrics_job(scheduler, job);
     if (allocate->bound == 0)
         window_flow_set_missing(&job->flow, job->flow.missing + (uint32_t)statement->placed.n);
     if (allocate->bound < statement->placed.n) {
