@@ -297,7 +297,7 @@ def step_oracle(run):
 
 
 @step("integration", "the three binaries against a real API server, with ASan and UBSan",
-      ["asan", "controlplane"], minutes=30)
+      ["asan", "controlplane"], minutes=45)
 def step_integration(run):
     pytest(run, "tests/integration", "tests/faultproxy",
            env={**SANITIZER_ENV, "PUMICE_BIN": str(ROOT / "build" / "asan")})
@@ -306,7 +306,7 @@ def step_integration(run):
 @step("integration-release", "jobs and admission again with the release build",
       ["build", "controlplane"], minutes=15)
 def step_integration_release(run):
-    pytest(run, "tests/integration/test_jobs.py", "tests/integration/test_webhook.py")
+    pytest(run, "tests/integration/test_jobs.py", "tests/integration/test_admission.py")
 
 
 @step("bench", "10 jobs of 40 pods against the bare limit; reviews against a bare server",
