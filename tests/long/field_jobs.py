@@ -40,8 +40,9 @@ def rows(results):
         done = [one.get("value") for one in case.iter("property") if one.get("name") == "rounds"]
         problem = next((one.get("message") or "" for one in case
                         if one.tag in ("failure", "error", "skipped")), None)
-        yield (case.get("name").removeprefix("test_").replace("_", " "), " ".join(done),
-               float(case.get("time")), problem)
+        name = case.get("name") or "the run"  # which was interrupted
+        yield (name.removeprefix("test_").replace("_", " "), " ".join(done),
+               float(case.get("time", 0)), problem)
 
 
 def report(options, results, at):
