@@ -17,9 +17,13 @@
 #include "scheduler/statement.h"
 #include "scheduler/why.h"
 
-enum stage { STAGE_PICK, STAGE_GANG, STAGE_SURPLUS, STAGE_BIND, STAGE_UNDO };
+/* Jobs looked at in one step, to see which are worth a try. */
+#define COLLECT_STEP 64
+
+enum stage { STAGE_COLLECT, STAGE_PICK, STAGE_GANG, STAGE_SURPLUS, STAGE_BIND, STAGE_UNDO };
 
 struct allocate {
+    struct list *next;  /* in cache->place: the job to be looked at next, while collecting */
     struct heap broken; /* gangs cut off half-way */
     struct job_order order;
     struct sched_job *job;
@@ -127,6 +131,7 @@ static struct allocate *allocate_new(struct scheduler *scheduler)
     struct allocate *allocate = xnew(struct allocate);
     heap_init(&allocate->broken, broken_before, scheduler->config);
     job_order_init(&allocate->order, scheduler->config);
+    allocate->next = scheduler->cache.place.next;
     buf_init(&allocate->nodes, 4 * WHY_TEXT_MAX);
     buf_init(&allocate->share, 4 * WHY_TEXT_MAX);
     return allocate;
@@ -134,23 +139,27 @@ static struct allocate *allocate_new(struct scheduler *scheduler)
 
 static void *begin(struct scheduler *scheduler)
 {
-    struct cache *cache = &scheduler->cache;
-    struct allocate *allocate = NULL;
     enter_all(scheduler);
-    list_each(link, &cache->place)
-    {
-        struct sched_job *job = container_of(link, struct sched_job, place);
-        cache->work++;
+    return list_empty(&scheduler->cache.place) ? NULL : allocate_new(scheduler);
+}
+
+/* Nothing is placed and no change applied until all are collected, so that the list stays. */
+static void collect(struct scheduler *scheduler, struct allocate *allocate)
+{
+    const struct list *end = &scheduler->cache.place;
+    for (unsigned i = 0; i < COLLECT_STEP && allocate->next != end; i++) {
+        struct sched_job *job = container_of(allocate->next, struct sched_job, place);
+        allocate->next = allocate->next->next;
+        scheduler->cache.work++;
         if (!is_worth(scheduler, job))
             continue;
-        if (!allocate)
-            allocate = allocate_new(scheduler);
         if (is_broken(scheduler, job))
             heap_push(&allocate->broken, &job->order);
         else
             job_order_push(&allocate->order, job);
     }
-    return allocate;
+    if (allocate->next == end)
+        allocate->stage = STAGE_PICK;
 }
 
 /* Whether the queue may hold as much more; if not, the job is told why. */
@@ -346,6 +355,9 @@ static bool step(struct scheduler *scheduler, void *state)
 {
     struct allocate *allocate = state;
     switch (allocate->stage) {
+    case STAGE_COLLECT:
+        collect(scheduler, allocate);
+        break;
     case STAGE_PICK:
         return !pick(scheduler, allocate);
     case STAGE_GANG:

@@ -7,6 +7,14 @@
 #include "scheduler/order.h"
 #include "scheduler/why.h"
 
+/* Jobs looked at in one step, to see which are worth asking for. */
+#define COLLECT_STEP 64
+
+struct enqueue {
+    struct list *next; /* in cache->admit: the job to be looked at next; NULL: all were */
+    struct job_order order;
+};
+
 static bool may_try(struct scheduler *scheduler, struct sched_job *job)
 {
     if (job->refused_at == cache_chances(&scheduler->cache))
@@ -19,21 +27,27 @@ static bool may_try(struct scheduler *scheduler, struct sched_job *job)
 
 static void *begin(struct scheduler *scheduler)
 {
-    struct cache *cache = &scheduler->cache;
-    struct job_order *order = NULL;
-    list_each(link, &cache->admit)
-    {
-        struct sched_job *job = container_of(link, struct sched_job, admit);
-        cache->work++;
-        if (!may_try(scheduler, job))
-            continue;
-        if (!order) {
-            order = xnew(struct job_order);
-            job_order_init(order, scheduler->config);
-        }
-        job_order_push(order, job);
+    if (list_empty(&scheduler->cache.admit))
+        return NULL;
+    struct enqueue *enqueue = xnew(struct enqueue);
+    job_order_init(&enqueue->order, scheduler->config);
+    enqueue->next = scheduler->cache.admit.next;
+    return enqueue;
+}
+
+/* No job enters and no change is applied until all are collected, so that the list stays. */
+static void collect(struct scheduler *scheduler, struct enqueue *enqueue)
+{
+    const struct list *end = &scheduler->cache.admit;
+    for (unsigned i = 0; i < COLLECT_STEP && enqueue->next != end; i++) {
+        struct sched_job *job = container_of(enqueue->next, struct sched_job, admit);
+        enqueue->next = enqueue->next->next;
+        scheduler->cache.work++;
+        if (may_try(scheduler, job))
+            job_order_push(&enqueue->order, job);
     }
-    return order;
+    if (enqueue->next == end)
+        enqueue->next = NULL;
 }
 
 static void admit(struct scheduler *scheduler, struct sched_job *job)
@@ -51,7 +65,12 @@ static bool step(struct scheduler *scheduler, void *state)
 {
     cleanup_buf struct buf why = BUF_INIT(WHY_TEXT_MAX);
     struct cache *cache = &scheduler->cache;
-    struct sched_job *job = job_order_pop(state);
+    struct enqueue *enqueue = state;
+    if (enqueue->next) {
+        collect(scheduler, enqueue);
+        return false;
+    }
+    struct sched_job *job = job_order_pop(&enqueue->order);
     if (!job)
         return true;
     if (config_job_enqueueable(scheduler->config, cache, job, &why)) {
@@ -67,9 +86,10 @@ static bool step(struct scheduler *scheduler, void *state)
 
 static void end(struct scheduler *scheduler, void *state)
 {
+    struct enqueue *enqueue = state;
     (void)scheduler;
-    job_order_clear(state);
-    free(state);
+    job_order_clear(&enqueue->order);
+    free(enqueue);
 }
 
 const struct action_type action_enqueue = {
