@@ -149,12 +149,12 @@ void cache_tell_queues(struct cache *cache)
         const struct sched_queue *queue = container_of(link, struct sched_queue, untold);
         list_remove(link);
         if (queue->trouble == QUEUE_IN_CYCLE)
-            log_warn("a queue is its own ancestor; it is treated as a child of root without "
-                     "limits above it queue=%s parent=%s",
+            log_warn("a queue is its own ancestor; where queues are limited by their parents its "
+                     "jobs wait queue=%s parent=%s",
                      queue->name, queue->parent_name);
         else if (strcmp(queue->parent_name, ROOT_QUEUE) != 0)
-            log_warn("the parent of a queue does not exist; it is treated as a child of root "
-                     "without limits above it queue=%s parent=%s",
+            log_warn("the parent of a queue does not exist; where queues are limited by their "
+                     "parents its jobs wait queue=%s parent=%s",
                      queue->name, queue->parent_name);
     }
 }

@@ -10,6 +10,7 @@ struct sched_metrics {
     struct metric *job_pods, *job_tries;
     struct map shown;  /* jobs that have series of the last two, to the reading that set them */
     uintptr_t reading; /* number of the present or last one */
+    struct queue_metrics *queues; /* owned */
 };
 
 static const double short_bounds[] = {0.1, 0.2, 0.5, 1,   2,    5,    10,  20,
@@ -129,6 +130,7 @@ struct sched_metrics *metrics_start(struct scheduler *scheduler)
     make_job_gauges(metrics, all);
     metrics->nodes = metric_new(all, METRIC_GAUGE, "pumice_scheduler_nodes",
                                 "Nodes in the scheduler's cache.", NULL);
+    metrics->queues = queue_metrics_new(all, scheduler);
     metrics_on_collect(all, collect, scheduler);
     return metrics;
 }
@@ -137,6 +139,7 @@ void metrics_end(struct sched_metrics *metrics)
 {
     if (!metrics)
         return;
+    queue_metrics_free(metrics->queues);
     map_clear(&metrics->shown);
     free(metrics);
 }

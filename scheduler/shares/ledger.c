@@ -220,6 +220,11 @@ void ledger_explain(const struct ledger *ledger, const struct sched_queue *queue
     }
     buf_add_cstr(why, " holds ");
     resource_print(why, id, shortage->used);
+    if (shortage->kept) {
+        buf_add_cstr(why, " (of which ");
+        resource_print(why, id, shortage->kept);
+        buf_add_cstr(why, " is guaranteed to others)");
+    }
     buf_add_cstr(why, " of the ");
     resource_print(why, id, shortage->limit);
     buf_printf(why, " that %s: ", rule);

@@ -61,11 +61,6 @@ static void put_row(struct share_node *node, enum share_row row, const struct re
             share_row(node, row)[set->items[i].id] = set->items[i].amount;
 }
 
-static int64_t guarantee_of(const struct share_node *node, uint32_t id)
-{
-    return node->guarantee ? resource_set_get(node->guarantee, id) : 0;
-}
-
 static void work_out_top(struct share_node *top, const struct resource_vector *total, bool bounded)
 {
     fill_row(top, SHARE_CAPABILITY, SHARE_UNLIMITED);
@@ -93,7 +88,7 @@ static void work_out_child(struct share_node *node)
     memcpy(capability, share_row(parent, SHARE_CAPABILITY), node->width * sizeof(*capability));
     put_row(node, SHARE_CAPABILITY, node->capability);
     for (uint32_t id = 0; id < node->width; id++) {
-        int64_t own = guarantee_of(node, id);
+        int64_t own = share_row(node, SHARE_GUARANTEE)[id];
         int64_t guaranteed = share_row(parent, SHARE_GUARANTEED)[id];
         share_row(node, SHARE_REAL)[id] = at_most(
             beside_others(share_row(parent, SHARE_REAL)[id], guaranteed, own), capability[id]);
@@ -109,9 +104,20 @@ static void work_out_deserved(struct share_node *node)
     put_row(node, SHARE_DESERVED, node->deserved);
     for (uint32_t id = 0; id < node->width; id++) {
         deserved[id] = at_most(deserved[id], share_row(node, SHARE_REAL)[id]);
-        deserved[id] = at_least(deserved[id], guarantee_of(node, id));
+        deserved[id] = at_least(deserved[id], share_row(node, SHARE_GUARANTEE)[id]);
     }
     limits_settle(node);
+}
+
+/* The guarantee of a child counts in its parent. */
+static void count_guarantee(struct share_node *node)
+{
+    put_row(node, SHARE_GUARANTEE, node->guarantee);
+    for (uint32_t id = 0; node->parent && id < node->width; id++) {
+        int64_t *sum = &share_row(node->parent, SHARE_GUARANTEED)[id];
+        *sum = plus(*sum, share_row(node, SHARE_GUARANTEE)[id]);
+        share_row(node->parent, SHARE_KEPT)[id] = *sum;
+    }
 }
 
 void limits_work_out(struct share_node *const *nodes, size_t n, const struct resource_vector *total,
@@ -120,10 +126,7 @@ void limits_work_out(struct share_node *const *nodes, size_t n, const struct res
     for (size_t i = 0; i < n; i++) {
         ENSURE((i == 0) == (nodes[i]->parent == NULL));
         reset(nodes[i], width);
-        for (uint32_t id = 0; i > 0 && id < width; id++) {
-            int64_t *sum = &share_row(nodes[i]->parent, SHARE_GUARANTEED)[id];
-            *sum = plus(*sum, guarantee_of(nodes[i], id));
-        }
+        count_guarantee(nodes[i]);
     }
     for (size_t i = 0; i < n; i++) {
         if (i == 0)
@@ -142,20 +145,30 @@ void limits_deserve(struct share_node *node, uint32_t id, int64_t amount)
         share_row(node, SHARE_DESERVED)[id] = amount;
 }
 
+/* The largest part of a row's amounts that is used; false when the row has none. */
+static bool largest_part(const struct share_node *node, enum share_row row, double *ret_part)
+{
+    const int64_t *amounts = share_row(node, row), *used = share_row(node, SHARE_USED);
+    bool any = false;
+    *ret_part = 0;
+    for (uint32_t id = 0; id < node->width; id++) {
+        if (amounts[id] <= 0)
+            continue;
+        double part = (double)used[id] / (double)amounts[id];
+        *ret_part = part > *ret_part ? part : *ret_part;
+        any = true;
+    }
+    return any;
+}
+
 void limits_settle(struct share_node *node)
 {
-    const int64_t *deserved = share_row(node, SHARE_DESERVED), *used = share_row(node, SHARE_USED);
-    node->deserves = false;
-    node->share = 0;
-    for (uint32_t id = 0; id < node->width; id++) {
-        if (deserved[id] <= 0)
-            continue;
-        double share = (double)used[id] / (double)deserved[id];
-        node->share = share > node->share ? share : node->share;
-        node->deserves = true;
-    }
-    if (!node->deserves)
-        node->share = 1;
+    node->part = 0;
+    node->deserves = largest_part(node, SHARE_DESERVED, &node->share);
+    if (node->deserves)
+        return;
+    node->share = 1;
+    (void)largest_part(node, SHARE_LIMIT, &node->part);
 }
 
 bool limits_reached(const struct share_node *node)
@@ -167,17 +180,39 @@ bool limits_reached(const struct share_node *node)
     return true;
 }
 
-/* Makes one amount of a node's own what it is now, and passes the difference up. */
-static bool charge(struct share_node *node, enum share_row own, enum share_row sum, uint32_t id,
-                   int64_t amount)
+/* What a node holds, or its guarantee if that is more. */
+static int64_t kept(const struct share_node *node, uint32_t id, int64_t used)
 {
-    int64_t more = minus(amount, share_row(node, own)[id]);
-    if (!more)
-        return false;
-    share_row(node, own)[id] = amount;
-    for (struct share_node *at = node; at; at = at->parent)
-        share_row(at, sum)[id] = plus(share_row(at, sum)[id], more);
-    return true;
+    return at_least(used, share_row(node, SHARE_GUARANTEE)[id]);
+}
+
+/* Adds to what a node and those above it hold. */
+static void add_used(struct share_node *node, uint32_t id, int64_t more)
+{
+    for (; node; node = node->parent) {
+        int64_t *used = &share_row(node, SHARE_USED)[id], before = *used;
+        *used = plus(before, more);
+        if (node->parent) {
+            int64_t *sum = &share_row(node->parent, SHARE_KEPT)[id];
+            *sum = plus(*sum, kept(node, id, *used) - kept(node, id, before));
+        }
+    }
+}
+
+static void add_promised(struct share_node *node, uint32_t id, int64_t more)
+{
+    for (; node; node = node->parent) {
+        int64_t *promised = &share_row(node, SHARE_PROMISED)[id];
+        *promised = plus(*promised, more);
+    }
+}
+
+/* The difference to what one of a node's own amounts was before. */
+static int64_t set_own(struct share_node *node, enum share_row row, uint32_t id, int64_t amount)
+{
+    int64_t *own = &share_row(node, row)[id], before = *own;
+    *own = amount;
+    return minus(amount, before);
 }
 
 void limits_charge(struct share_node *node, const struct resource_set *allocated,
@@ -186,9 +221,14 @@ void limits_charge(struct share_node *node, const struct resource_set *allocated
     bool changed = false;
     for (uint32_t id = 0; id < node->width; id++) {
         int64_t holds = resource_set_get(allocated, id);
-        int64_t promised = minus(resource_set_get(inqueue, id), resource_set_get(elastic, id));
-        changed |= charge(node, SHARE_OWN_USED, SHARE_USED, id, holds);
-        charge(node, SHARE_OWN_PROMISED, SHARE_PROMISED, id, plus(holds, promised));
+        int64_t beyond = minus(resource_set_get(inqueue, id), resource_set_get(elastic, id));
+        int64_t more = set_own(node, SHARE_OWN_USED, id, holds);
+        int64_t promised = set_own(node, SHARE_OWN_PROMISED, id, plus(holds, beyond));
+        if (more)
+            add_used(node, id, more);
+        if (promised)
+            add_promised(node, id, promised);
+        changed = changed || more;
     }
     for (; changed && node; node = node->parent)
         limits_settle(node);
@@ -196,19 +236,38 @@ void limits_charge(struct share_node *node, const struct resource_set *allocated
 
 /* ---- room ------------------------------------------------------------------------------------ */
 
-/* The first resource from item `from` on of which a node has too little. */
-static bool find_short(const struct share_node *node, const struct resource_set *needs,
-                       enum share_row limit, uint32_t from, struct shortage *ret_shortage)
+/* How much of a node's room is taken as seen from a child that wants `amount` more, or from itself
+ * when `child` is NULL. */
+static int64_t taken(const struct share_node *node, const struct share_node *child,
+                     enum share_row limit, uint32_t id, int64_t amount)
 {
-    enum share_row sum = limit == SHARE_REAL ? SHARE_PROMISED : SHARE_USED;
+    if (limit == SHARE_REAL)
+        return share_amount(node, SHARE_PROMISED, id);
+    if (!child || id >= node->width)
+        return share_amount(node, SHARE_USED, id);
+    int64_t used = share_row(child, SHARE_USED)[id];
+    int64_t more = kept(child, id, plus(used, amount)) - kept(child, id, used);
+    int64_t all = plus(share_row(node, SHARE_KEPT)[id], share_row(node, SHARE_OWN_USED)[id]);
+    return more ? minus(all, amount - more) : INT64_MIN; /* its guarantee is kept already */
+}
+
+/* The first resource from item `from` on of which a node has too little. */
+static bool find_short(const struct share_node *node, const struct share_node *child,
+                       const struct resource_set *needs, enum share_row limit, uint32_t from,
+                       struct shortage *ret_shortage)
+{
     for (uint32_t i = from; i < needs->n; i++) {
         uint32_t id = needs->items[i].id;
-        int64_t amount = needs->items[i].amount, used = share_amount(node, sum, id);
-        int64_t most = share_amount(node, limit, id);
-        if (id == RESOURCE_PODS || amount <= 0 || most == SHARE_UNLIMITED ||
-            amount <= minus(most, used))
+        int64_t amount = needs->items[i].amount, most = share_amount(node, limit, id);
+        if (id == RESOURCE_PODS || amount <= 0 || most == SHARE_UNLIMITED)
             continue;
-        *ret_shortage = (struct shortage){node, id, amount, used, most};
+        int64_t used = taken(node, child, limit, id, amount);
+        if (amount <= minus(most, used))
+            continue;
+        int64_t kept_free = child && limit == SHARE_LIMIT
+                                ? at_least(used - share_amount(node, SHARE_USED, id), 0)
+                                : 0;
+        *ret_shortage = (struct shortage){node, child, id, amount, used, most, kept_free};
         return true;
     }
     return false;
@@ -217,14 +276,15 @@ static bool find_short(const struct share_node *node, const struct resource_set 
 bool limits_short(const struct share_node *node, const struct resource_set *needs,
                   enum share_row limit, struct shortage *ret_shortage)
 {
-    return find_short(node, needs, limit, 0, ret_shortage);
+    return find_short(node, NULL, needs, limit, 0, ret_shortage);
 }
 
 bool limits_allow(const struct share_node *node, const struct resource_set *needs,
                   enum share_row limit, struct shortage *ret_shortage)
 {
-    for (; node; node = node->parent)
-        if (find_short(node, needs, limit, 0, ret_shortage))
+    const struct share_node *child = NULL;
+    for (; node; child = node, node = node->parent)
+        if (find_short(node, child, needs, limit, 0, ret_shortage))
             return false;
     return true;
 }
@@ -234,7 +294,7 @@ bool limits_next(const struct resource_set *needs, enum share_row limit, struct 
     uint32_t from = 0;
     while (from < needs->n && needs->items[from].id <= shortage->id)
         from++;
-    return find_short(shortage->node, needs, limit, from, shortage);
+    return find_short(shortage->node, shortage->child, needs, limit, from, shortage);
 }
 
 void limits_stick(struct share_node *node, const struct resource_set *stuck)
@@ -283,6 +343,8 @@ static int compare_siblings(const struct share_node *a, const struct share_node 
         return a->share < b->share ? -1 : 1;
     if (a->deserves != b->deserves)
         return a->deserves ? -1 : 1;
+    if (a->part < b->part || a->part > b->part)
+        return a->part < b->part ? -1 : 1;
     return by_age(a, b);
 }
 

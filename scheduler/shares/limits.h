@@ -21,9 +21,11 @@ enum share_row {
     SHARE_REAL,       /* what it may be promised: room for others' guarantees is taken off */
     SHARE_LIMIT,      /* what it may hold: the same within what the cluster has */
     SHARE_DESERVED,   /* what it should have when others want theirs; 0: nothing is said */
+    SHARE_GUARANTEE,  /* its own */
     SHARE_GUARANTEED, /* sum of the guarantees of its children */
     SHARE_USED,       /* held by it and all below it */
     SHARE_PROMISED,   /* held or promised, less what goes beyond minimums; likewise */
+    SHARE_KEPT,       /* by its children: what each holds, or its guarantee if that is more */
     SHARE_OWN_USED,   /* the part of SHARE_USED that is charged to itself */
     SHARE_OWN_PROMISED,
     SHARE_STUCK, /* the part of SHARE_PROMISED that those hold who were tried and did not fit */
@@ -45,13 +47,16 @@ struct share_node {
     int64_t *amounts; /* owned; SHARE_ROW_COUNT rows of `width` */
     double share;     /* largest part of a deserved amount that is used; 1 when none is deserved */
     bool deserves;    /* any amount */
+    double part;      /* largest part of what it may hold that is used, for those that do not */
 };
 
 /* Why a node may not have more. */
 struct shortage {
-    const struct share_node *node; /* itself or one above it */
+    const struct share_node *node;  /* itself or one above it */
+    const struct share_node *child; /* the one below that on the way, NULL for itself */
     uint32_t id;
     int64_t needs, used, limit;
+    int64_t kept; /* the part of `used` that nobody holds: guaranteed to others */
 };
 
 void share_node_clear(struct share_node *node);
@@ -88,9 +93,10 @@ void limits_charge(struct share_node *node, const struct resource_set *allocated
                    const struct resource_set *inqueue, const struct resource_set *elastic);
 
 /*
- * Whether a node and all above it have room for `needs` in a row (SHARE_LIMIT against SHARE_USED,
- * or SHARE_REAL against SHARE_PROMISED); the number of pods does not count. If not, tells which
- * node is the first that has not, and its first resource.
+ * Whether a node and all above it have room for `needs` in a row (SHARE_LIMIT against SHARE_USED
+ * and, above it, what is kept for others' guarantees; or SHARE_REAL against SHARE_PROMISED); the
+ * number of pods does not count. If not, tells which node is the first that has not, and its first
+ * resource; `used` then includes what is kept.
  */
 bool limits_allow(const struct share_node *node, const struct resource_set *needs,
                   enum share_row limit, struct shortage *ret_shortage);
@@ -114,8 +120,9 @@ bool limits_reached(const struct share_node *node);
 
 /*
  * Which node is served first: at the first level below what both have above them, the smaller
- * share, then what deserves anything, then the older, then the name. 0 when one is above the
- * other. A total order among nodes of which none is above another.
+ * share, then what deserves anything, of those that do not the one with the smaller part of its
+ * limit, then the older, then the name. 0 when one is above the other. A total order among nodes
+ * of which none is above another.
  */
 int limits_compare(const struct share_node *a, const struct share_node *b);
 

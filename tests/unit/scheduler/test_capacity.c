@@ -1,6 +1,7 @@
 /*
  * capacity in a small cluster, with flat queues and with a hierarchy.
  */
+#include "base/rng.h"
 #include "shares.h"
 
 static const char flat[] = CONF("  - name: capacity\n");
@@ -59,6 +60,27 @@ static void zero_forbids(void **state)
     assert_bound(c, "a", 0);
     assert_says(a, "example.com/gpu 1 is needed, but queue \\\"q\\\" may have none");
     assert_bound(c, "b", 1); /* of four, three are guaranteed to another queue */
+    check(c);
+    cluster_free(c);
+}
+
+static void guarantees_are_kept_from_all_together(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(flat);
+    add_nodes(c, 2, 5);
+    add_queue(c, "a", "", "\"guarantee\":{\"resource\":{\"cpu\":\"4\"}}");
+    add_queue(c, "b", "", "");
+    add_queue(c, "d", "", "");
+    add_greedy(c, "b", "b", 9, "1");
+    add_greedy(c, "d", "d", 9, "1");
+    run(c);
+    assert_bound(c, "b", 3); /* who deserves nothing gets the same */
+    assert_bound(c, "d", 3);
+    assert_waits(c, "b", "the cluster holds 10 (of which 4 is guaranteed to others) of the 10");
+    add_greedy(c, "a", "a", 9, "1");
+    run(c);
+    assert_bound(c, "a", 4);
     check(c);
     cluster_free(c);
 }
@@ -178,6 +200,109 @@ static void minimums_enter_while_parents_have_room(void **state)
     cluster_free(c);
 }
 
+/* ---- random clusters ------------------------------------------------------------------------- */
+
+struct random_queue {
+    char name[24], parent[24];
+    int capability, guarantee; /* whole CPUs; capability 0: none */
+};
+
+static int64_t held_below(const struct cluster *c, const struct random_queue *queues, size_t n,
+                          size_t at)
+{
+    int64_t sum = resource_set_get(&cache_queue(&c->scheduler->cache, queues[at].name)->allocated,
+                                   RESOURCE_CPU);
+    for (size_t i = at + 1; i < n; i++)
+        if (strcmp(queues[i].parent, queues[at].name) == 0)
+            sum += held_below(c, queues, n, i);
+    return sum;
+}
+
+/* No queue holds more than its capability, and together they leave what is guaranteed. */
+static void check_queues(const struct cluster *c, const struct random_queue *queues, size_t n,
+                         int64_t total)
+{
+    int64_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        int64_t held = held_below(c, queues, n, i), guarantee = queues[i].guarantee * 1000;
+        if (queues[i].capability && held > queues[i].capability * 1000)
+            fail_msg("queue %s holds %lld of %d", queues[i].name, (long long)held,
+                     queues[i].capability);
+        if (strcmp(queues[i].parent, "root") == 0)
+            kept += held > guarantee ? held : guarantee;
+    }
+    assert_true(kept <= total);
+}
+
+static size_t add_random_queues(struct cluster *c, struct rng *rng, struct random_queue *queues,
+                                int spare)
+{
+    size_t n = 2 + rng_below(rng, 7);
+    for (size_t i = 0; i < n; i++) {
+        struct random_queue *queue = &queues[i];
+        snprintf(queue->name, sizeof(queue->name), "q%zu", i);
+        bool top = i == 0 || rng_below(rng, 2);
+        snprintf(queue->parent, sizeof(queue->parent), "%s",
+                 top ? "root" : queues[rng_below(rng, i)].name);
+        queue->capability = rng_below(rng, 2) ? 1 + (int)rng_below(rng, 9) : 0;
+        queue->guarantee = top && spare > 0 ? (int)rng_below(rng, (uint64_t)spare) : 0;
+        if (queue->capability && queue->guarantee > queue->capability)
+            queue->guarantee = queue->capability;
+        spare -= queue->guarantee;
+        cleanup_free char *capability =
+            queue->capability ? xasprintf(",\"capability\":{\"cpu\":\"%d\"}", queue->capability)
+                              : xstrdup("");
+        cleanup_free char *spec = xasprintf(
+            "\"parent\":\"%s\",\"guarantee\":{\"resource\":{\"cpu\":\"%d\"}},\"deserved\":{"
+            "\"cpu\":\"%d\"}%s",
+            queue->parent, queue->guarantee, (int)rng_below(rng, 4), capability);
+        add_queue(c, queue->name, "", spec);
+    }
+    return n;
+}
+
+static void add_random_job(struct cluster *c, struct rng *rng, const struct random_queue *queues,
+                           size_t n, unsigned number)
+{
+    unsigned pods = 1 + (unsigned)rng_below(rng, 5), min = 1 + (unsigned)rng_below(rng, pods);
+    cleanup_free char *name = xasprintf("j%u", number);
+    cleanup_free char *limits =
+        rng_below(rng, 2) ? xasprintf(",\"minResources\":{\"cpu\":\"%u\"}", min) : xstrdup("");
+    cleanup_free char *spec = xasprintf("\"minMember\":%u,\"queue\":\"%s\"%s", min,
+                                        queues[rng_below(rng, n)].name, limits);
+    add_group(c, name, spec);
+    add_pods(c, name, "w", pods, "1");
+}
+
+static void limits_hold_in_random_clusters(void **state)
+{
+    (void)state;
+    unsigned binds = 0;
+    for (unsigned seed = 0; seed < 60; seed++) {
+        struct rng rng;
+        struct random_queue queues[8];
+        rng_seed(&rng, seed);
+        struct cluster *c = cluster_new(tree);
+        int64_t total = 2 * (4 + (int64_t)rng_below(&rng, 4));
+        add_nodes(c, 2, (int)total / 2);
+        size_t n = add_random_queues(c, &rng, queues, (int)total);
+        for (unsigned step = 0; step < 12; step++) {
+            cleanup_free char *done = xasprintf("j%u", (unsigned)rng_below(&rng, step + 1));
+            add_random_job(c, &rng, queues, n, step);
+            run_for(c, NSEC_PER_SEC / 4);
+            check_queues(c, queues, n, total * 1000);
+            if (rng_below(&rng, 3) == 0)
+                set_phase(c, done, "Succeeded");
+            run_for(c, NSEC_PER_SEC / 4);
+            check_queues(c, queues, n, total * 1000);
+            check(c);
+        }
+        binds += c->binds;
+        cluster_free(c);
+    }
+    assert_true(binds > 500);
+}
+
 int main(void)
 {
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
@@ -185,11 +310,13 @@ int main(void)
         cmocka_unit_test(capability_limits_and_deserved_does_not),
         cmocka_unit_test(deserved_amounts_order_queues),
         cmocka_unit_test(zero_forbids),
+        cmocka_unit_test(guarantees_are_kept_from_all_together),
         cmocka_unit_test(a_parent_limits_its_children),
         cmocka_unit_test(turns_follow_the_shares_of_parents),
         cmocka_unit_test(only_queues_with_a_fault_are_refused),
         cmocka_unit_test(a_missing_root_stops_nobody),
         cmocka_unit_test(minimums_enter_while_parents_have_room),
+        cmocka_unit_test(limits_hold_in_random_clusters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

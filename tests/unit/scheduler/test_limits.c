@@ -243,6 +243,32 @@ static void a_queue_that_deserves_nothing_comes_last(void **state)
     clear(&tree);
 }
 
+/* Each of b and c alone may hold 6 of 10, but not both: 4 are guaranteed to a. */
+static void guarantees_are_kept_from_all_together(void **state)
+{
+    (void)state;
+    struct tree tree = {.n = 0};
+    struct shortage shortage;
+    struct share_node *top = add(&tree, NULL);
+    struct share_node *a = add(&tree, top), *b = add(&tree, top), *c = add(&tree, top);
+    *resource_vector_slot(&tree.total, CPU) = 10000;
+    put(&tree, tree.guarantee, a, CPU, 4000);
+    put(&tree, tree.allocated, a, CPU, 1000);
+    put(&tree, tree.allocated, b, CPU, 5000);
+    work_out(&tree, true);
+    charge(&tree, a);
+    charge(&tree, b);
+    assert_true(allow(c, CPU, 1000, SHARE_LIMIT, &shortage));
+    assert_false(allow(c, CPU, 1500, SHARE_LIMIT, &shortage));
+    assert_ptr_equal(shortage.node, top);
+    assert_int_equal(shortage.used, 9000);
+    assert_int_equal(shortage.kept, 3000);
+    assert_true(allow(a, CPU, 3000, SHARE_LIMIT, &shortage));
+    assert_true(allow(a, CPU, 4000, SHARE_LIMIT, &shortage)); /* what nobody is guaranteed */
+    assert_false(allow(a, CPU, 4500, SHARE_LIMIT, &shortage));
+    clear(&tree);
+}
+
 /* ---- random trees ---------------------------------------------------------------------------- */
 
 static void random_set(struct rng *rng, struct resource_set *set, int64_t most, unsigned rarity)
@@ -309,16 +335,47 @@ static int64_t slow_limit(const struct tree *tree, const struct share_node *node
     return left < most ? left : most;
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* What a node would hold or keep for guarantees if `wants` more were charged to `leaf`. */
+static int64_t slow_kept(const struct tree *tree, const struct share_node *node, uint32_t id,
+                         const struct share_node *leaf, int64_t wants)
+{
+    int64_t sum = resource_set_get(&tree->allocated[index_of(tree, node)], id);
+    for (size_t i = 0; i < tree->n; i++)
+        if (tree->nodes[i].parent == node) {
+            int64_t used = slow_used(tree, &tree->nodes[i], id);
+            if (lies_below(leaf, &tree->nodes[i]))
+                used += wants;
+            sum += larger(used, resource_set_get(&tree->guarantee[i], id));
+        }
+    return sum + (leaf == node ? wants : 0);
+}
+
+static bool slow_allow_one(const struct tree *tree, const struct share_node *leaf, uint32_t id,
+                           int64_t wants)
+{
+    if (slow_used(tree, leaf, id) + wants > slow_limit(tree, leaf, id))
+        return false;
+    for (const struct share_node *node = leaf->parent; node; node = node->parent) {
+        int64_t before = slow_kept(tree, node, id, leaf, 0);
+        int64_t after = slow_kept(tree, node, id, leaf, wants);
+        if (after > before && after > slow_limit(tree, node, id))
+            return false;
+    }
+    return true;
+}
+
 static bool slow_allow(const struct tree *tree, const struct share_node *node,
                        const struct resource_set *needs)
 {
-    for (; node; node = node->parent)
-        for (uint32_t i = 0; i < needs->n; i++) {
-            uint32_t id = needs->items[i].id;
-            if (id != RESOURCE_PODS &&
-                needs->items[i].amount + slow_used(tree, node, id) > slow_limit(tree, node, id))
-                return false;
-        }
+    for (uint32_t i = 0; i < needs->n; i++)
+        if (needs->items[i].id != RESOURCE_PODS &&
+            !slow_allow_one(tree, node, needs->items[i].id, needs->items[i].amount))
+            return false;
     return true;
 }
 
@@ -392,6 +449,7 @@ int main(void)
         cmocka_unit_test(promises_count_less_what_is_elastic),
         cmocka_unit_test(shares_and_order),
         cmocka_unit_test(a_queue_that_deserves_nothing_comes_last),
+        cmocka_unit_test(guarantees_are_kept_from_all_together),
         cmocka_unit_test(random_trees_agree_with_a_recount),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
