@@ -183,8 +183,8 @@ struct sched_queue {
 
     /*
      * From its spec. An amount that is not in a set was not given; `capability` may hold amounts of
-     * 0, but not of cpu and memory, where 0 is the same as none. A queue without a parent that is
-     * not root counts as a child of root without limits above it.
+     * 0, but not of cpu and memory, where 0 is the same as none. Where root does not exist, queues
+     * of the first level have no parent and no trouble that anybody minds.
      */
     const char *parent_name;    /* interned; "root" unless given, "" for root and absent queues */
     struct sched_queue *parent; /* borrowed; NULL: root, or its parent is absent or below itself */
