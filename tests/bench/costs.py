@@ -80,7 +80,7 @@ def per_pod(run):
     for group, what in (("sent", "bodies sent: {}"), ("watched", "watch events sent: {}")):
         rows += [(what.format(name), f"{one.get('count', 0) / pods:.2f}, "
                   f"{one.get('bytes', 0) / pods:.0f} bytes")
-                 for name, one in found.get(group, {}).items() if one.get("bytes", 0) >= pods]
+                 for name, one in found.get(group, {}).items() if one.get("bytes", 0) >= 10 * pods]
     rows += [(f"seats of {name}, ms taken; ms waited for",
               f"{1000 * one.get('ran_s', 0) / pods:.2f}; {1000 * one.get('waited_s', 0) / pods:.2f}")
              for name, one in found.get("levels", {}).items() if one.get("ran_s", 0) >= pods / 1e5]
