@@ -111,7 +111,8 @@ struct plugin_type {
     /* Why such a pod may not run on the node whatever is free there (a constant text), or NULL. */
     const char *(*filter)(const struct plugin *plugin, const struct pod_class *cls,
                           const struct node *node);
-    /* How well it would fit: more is better. */
+    /* How well it would fit: more is better, in millionths of the points that users give weights
+     * to. */
     int64_t (*score)(const struct plugin *plugin, const struct pod_class *cls,
                      const struct sched_node *node);
 };

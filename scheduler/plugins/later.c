@@ -7,6 +7,3 @@
 const struct plugin_type plugin_conformance = {
     .name = "conformance",
     .without_effect = "it keeps critical pods from eviction, and nothing is evicted yet"};
-
-const struct plugin_type plugin_binpack = {
-    .name = "binpack", .without_effect = "pods are spread over nodes, not packed"};
