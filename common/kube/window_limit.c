@@ -54,6 +54,13 @@ static void shrink(struct window_limit *limit, double factor, double least, int6
     limit->settle_ns = now + (latency > SETTLE_LEAST ? latency : SETTLE_LEAST);
 }
 
+static void grow(struct window_limit *limit, bool used, double most)
+{
+    if (used)
+        limit->value += limit->ratio < RATIO_QUICK ? QUICK_STEP : 1 / limit->value;
+    limit->value = fmin(limit->value, most);
+}
+
 void window_limit_answer(struct window_limit *limit, enum window_class cls, int64_t latency_ns,
                          bool used, int64_t now)
 {
@@ -63,12 +70,13 @@ void window_limit_answer(struct window_limit *limit, enum window_class cls, int6
     smooth(&limit->latency, latency, limit->value);
     if (now < limit->settle_ns)
         return;
-    if (limit->ratio > RATIO_TARGET)
-        shrink(limit, clamp(RATIO_TARGET / limit->ratio, SHRINK_MOST, SHRINK_LEAST),
-               fmin(limit->value, LATENCY_LEAVES), now);
-    else if (used)
-        limit->value += limit->ratio < RATIO_QUICK ? QUICK_STEP : 1 / limit->value;
-    limit->value = fmin(limit->value, limit->max);
+    if (limit->ratio <= RATIO_TARGET)
+        grow(limit, used, limit->max);
+    else if (limit->value > LATENCY_LEAVES)
+        shrink(limit, clamp(RATIO_TARGET / limit->ratio, SHRINK_MOST, SHRINK_LEAST), LATENCY_LEAVES,
+               now);
+    else
+        grow(limit, used, fmin(LATENCY_LEAVES, limit->max));
 }
 
 bool window_limit_fault(struct window_limit *limit, int64_t now)

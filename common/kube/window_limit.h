@@ -6,8 +6,8 @@
  * window of answers. Below four times the floor the limit grows while it is fully used, quickly
  * below twice; above it shrinks towards the target, but not below eight: a server that other
  * clients keep busy is slow however little we send, and who gives way to them gets nothing done.
- * 429 and 5xx shrink it down to one. After any decrease nothing moves for one latency, until
- * answers show its effect. No clock of its own.
+ * 429 and 5xx shrink it down to one, from where it grows to eight again whatever the latency. After
+ * any decrease nothing moves for one latency, until answers show its effect. No clock of its own.
  */
 #ifndef PUMICE_KUBE_WINDOW_LIMIT_H
 #define PUMICE_KUBE_WINDOW_LIMIT_H
