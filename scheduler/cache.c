@@ -12,6 +12,7 @@
 void cache_init(struct cache *cache, struct loop *loop, struct window *window)
 {
     *cache = (struct cache){.loop = loop, .window = window, .room = 1};
+    cache->nodes_by_name.borrows = cache->tasks_by_uid.borrows = true; /* interned by the values */
     list_init(&cache->admit);
     list_init(&cache->place);
     list_init(&cache->dirty);
@@ -163,7 +164,7 @@ struct sched_node *cache_node_get(struct cache *cache, const char *name)
         node->index = (uint32_t)cache->nodes.n;
         vec_push(&cache->nodes, node);
     }
-    map_set(&cache->nodes_by_name, str_of(name), node);
+    map_set(&cache->nodes_by_name, str_of(node->name), node);
     return node;
 }
 

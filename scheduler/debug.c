@@ -95,7 +95,9 @@ static void compare_pods(struct comparison *comparison, size_t from)
         return; /* a pod too many in the cache shows in the numbers */
     for (size_t i = 0; map_next(&comparison->scheduler->cache.tasks_by_uid, &i, NULL, &value);) {
         const struct sched_task *task = value;
-        if (!store_get_uid(pods, str_of(task->pod->meta.uid)))
+        const struct kube_meta *meta = &task->pod->meta;
+        pod = store_get(pods, str_of(meta->ns), str_of(meta->name));
+        if (!pod || pod->meta.uid != meta->uid)
             differ_pod(comparison, task->pod, "in the cache alone");
     }
 }

@@ -13,9 +13,7 @@
 
 struct entry {
     struct entry *next; /* owned by the table, same bucket */
-    uint64_t hash;
-    size_t refs;
-    size_t size;
+    uint32_t refs, size;
     char text[]; /* NUL-terminated */
 };
 
@@ -25,20 +23,31 @@ static struct {
     size_t count;
 } table;
 
+static struct str text_of(const struct entry *entry)
+{
+    return str_make(entry->text, entry->size);
+}
+
+/* Where a text belongs. Hashes are not kept: entries are many, and looked at mostly once. */
+static struct entry **bucket_of(struct str text)
+{
+    return &table.buckets[keyed_hash(text) & (table.size - 1)];
+}
+
 static void table_grow(void)
 {
-    size_t size = table.size ? table.size * 2 : BUCKETS_FIRST;
-    struct entry **buckets = xcalloc(size, sizeof(struct entry *));
-    for (size_t i = 0; i < table.size; i++)
-        for (struct entry *entry = table.buckets[i], *next; entry; entry = next) {
+    struct entry **old = table.buckets;
+    size_t old_size = table.size;
+    table.size = old_size ? old_size * 2 : BUCKETS_FIRST;
+    table.buckets = xcalloc(table.size, sizeof(struct entry *));
+    for (size_t i = 0; i < old_size; i++)
+        for (struct entry *entry = old[i], *next; entry; entry = next) {
             next = entry->next;
-            struct entry **bucket = &buckets[entry->hash & (size - 1)];
+            struct entry **bucket = bucket_of(text_of(entry));
             entry->next = *bucket;
             *bucket = entry;
         }
-    free(table.buckets);
-    table.buckets = buckets;
-    table.size = size;
+    free(old);
 }
 
 static struct entry *entry_of(const char *text)
@@ -48,20 +57,19 @@ static struct entry *entry_of(const char *text)
 
 const char *intern_get(struct str s)
 {
-    uint64_t hash = keyed_hash(s);
     if (table.size)
-        for (struct entry *entry = table.buckets[hash & (table.size - 1)]; entry;
-             entry = entry->next)
-            if (entry->hash == hash && str_eq(str_make(entry->text, entry->size), s)) {
+        for (struct entry *entry = *bucket_of(s); entry; entry = entry->next)
+            if (str_eq(text_of(entry), s)) {
+                ENSURE(entry->refs < UINT32_MAX);
                 entry->refs++;
                 return entry->text;
             }
     if (table.count >= table.size)
         table_grow();
-    ENSURE(s.n < SIZE_MAX - sizeof(struct entry));
+    ENSURE(s.n < UINT32_MAX);
     struct entry *entry = xmalloc(sizeof(*entry) + s.n + 1);
-    struct entry **bucket = &table.buckets[hash & (table.size - 1)];
-    *entry = (struct entry){.next = *bucket, .hash = hash, .refs = 1, .size = s.n};
+    struct entry **bucket = bucket_of(s);
+    *entry = (struct entry){.next = *bucket, .refs = 1, .size = (uint32_t)s.n};
     if (s.n)
         memcpy(entry->text, s.p, s.n);
     entry->text[s.n] = '\0';
@@ -72,8 +80,10 @@ const char *intern_get(struct str s)
 
 const char *intern_ref(const char *text)
 {
-    if (text)
+    if (text) {
+        ENSURE(entry_of(text)->refs < UINT32_MAX);
         entry_of(text)->refs++;
+    }
     return text;
 }
 
@@ -85,7 +95,7 @@ void intern_put(const char *text)
     ENSURE(entry->refs > 0);
     if (--entry->refs > 0)
         return;
-    struct entry **link = &table.buckets[entry->hash & (table.size - 1)];
+    struct entry **link = bucket_of(text_of(entry));
     while (*link != entry)
         link = &(*link)->next;
     *link = entry->next;

@@ -4,7 +4,7 @@
  * Deleting leaves a hole among the slots and shifts the index back, so there are no tombstones.
  * Holes are closed when the slots are full, that is on insertion only: iteration may delete. The
  * index is kept at most half full. Hashes are keyed, for others choose many of the keys. Keys are
- * owned, values are the holder's. Not thread-safe.
+ * owned unless the map borrows them, values are the holder's. Not thread-safe.
  */
 #include "base/map.h"
 #include "base/alloc.h"
@@ -96,15 +96,24 @@ void *map_set(struct map *map, struct str key, void *value)
     if (slot) {
         void *old = slot->value;
         slot->value = value;
+        if (map->borrows)
+            slot->key = key.p; /* of the new value: the old one may go */
         return old;
     }
     ENSURE(key.n < UINT32_MAX);
     make_room(map);
     uint32_t hash = hash_key(key);
     map->index[find_entry(map, key, hash)] = map->used + 1;
-    map->slots[map->used++] = (struct map_slot){str_dup(key), (uint32_t)key.n, hash, value};
+    const char *text = map->borrows ? key.p : str_dup(key);
+    map->slots[map->used++] = (struct map_slot){text, (uint32_t)key.n, hash, value};
     map->count++;
     return NULL;
+}
+
+static void free_key(const struct map *map, const struct map_slot *slot)
+{
+    if (!map->borrows)
+        free((void *)(uintptr_t)slot->key);
 }
 
 /* Empties the index entry at `hole` and moves later entries of its run back over it. */
@@ -131,7 +140,7 @@ void *map_del(struct map *map, struct str key)
     struct map_slot *slot = &map->slots[map->index[at] - 1];
     void *value = slot->value;
     close_entry(map, at);
-    free(slot->key); /* `key` may be this very text: not used after here */
+    free_key(map, slot); /* `key` may be this very text: not used after here */
     *slot = (struct map_slot){0};
     map->count--;
     while (map->used > 0 && !map->slots[map->used - 1].key)
@@ -149,11 +158,11 @@ void map_clear_with(struct map *map, void (*free_value)(void *value))
     for (uint32_t i = 0; i < map->used; i++) {
         if (free_value && map->slots[i].key)
             free_value(map->slots[i].value);
-        free(map->slots[i].key);
+        free_key(map, &map->slots[i]);
     }
     free(map->slots);
     free(map->index);
-    *map = (struct map)MAP_INIT;
+    *map = (struct map){.borrows = map->borrows};
 }
 
 bool map_next(const struct map *map, size_t *position, struct str *ret_key, void **ret_value)

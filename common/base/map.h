@@ -1,7 +1,8 @@
 /*
  * struct map: string keys to pointers, iterated in the order of insertion.
  *
- * Keys are copied; values are borrowed or owned as the holder says. Iteration order never depends
+ * Keys are copied, or borrowed when the map says so; values are borrowed or owned as the holder
+ * says. Iteration order never depends
  * on hashes or addresses, so runs repeat exactly. Not thread-safe. Deletion keeps the order of the
  * rest. Deleting the current item while iterating is allowed; inserting is not.
  */
@@ -11,8 +12,8 @@
 #include "base/str.h"
 
 struct map_slot {
-    char *key;     /* owned, NUL-terminated; NULL for a deleted slot */
-    uint32_t size; /* length of the key */
+    const char *key; /* owned and NUL-terminated, or borrowed; NULL for a deleted slot */
+    uint32_t size;   /* length of the key */
     uint32_t hash;
     void *value;
 };
@@ -24,9 +25,12 @@ struct map {
     uint32_t cap;           /* slots allocated */
     uint32_t index_size;    /* a power of two, or 0 */
     uint32_t count;         /* live items */
+    bool borrows;           /* keys are not copied: they live as long as their item is in the map */
 };
 
-#define MAP_INIT {NULL, NULL, 0, 0, 0, 0}
+#define MAP_INIT {NULL, NULL, 0, 0, 0, 0, false}
+/* A map whose keys are parts of its values, interned strings for example. */
+#define MAP_INIT_BORROWS {NULL, NULL, 0, 0, 0, 0, true}
 
 /* The value at `key`, or NULL. */
 void *map_get(const struct map *map, struct str key);

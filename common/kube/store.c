@@ -48,7 +48,8 @@ struct store {
     uint64_t complete;             /* list and watch have shown every change up to this version */
     uint64_t lists;                /* number of the newest list */
     bool listing, synced;
-    bool announcing; /* handlers run: the store must not be changed */
+    bool uids_wanted; /* by_uid is kept; few kinds are ever looked up that way */
+    bool announcing;  /* handlers run: the store must not be changed */
 };
 
 /* ---- keys ----------------------------------------------------------------------------------- */
@@ -229,8 +230,9 @@ static struct entry *add_entry(struct store *store, struct str key, struct str u
     struct entry *entry = xnew(struct entry);
     entry->uid = intern_get(uid);
     entry->key = intern_get(key);
-    map_set(&store->by_key, key, entry);
-    map_set(&store->by_uid, uid, entry);
+    map_set(&store->by_key, str_of(entry->key), entry);
+    if (store->uids_wanted)
+        map_set(&store->by_uid, str_of(entry->uid), entry);
     return entry;
 }
 
@@ -519,6 +521,7 @@ struct store *store_new(const struct store_type *type)
 {
     struct store *store = xnew(struct store);
     store->type = type;
+    store->by_key.borrows = store->by_uid.borrows = true; /* keys are interned by the entries */
     list_init(&store->handlers);
     return store;
 }
@@ -557,8 +560,15 @@ void *store_get(const struct store *store, struct str ns, struct str name)
     return make_key(&key, ns, name) ? object_of(map_get(&store->by_key, key.str)) : NULL;
 }
 
-void *store_get_uid(const struct store *store, struct str uid)
+void *store_get_uid(struct store *store, struct str uid)
 {
+    void *value;
+    if (!store->uids_wanted)
+        for (size_t i = 0; map_next(&store->by_key, &i, NULL, &value);) {
+            struct entry *entry = value;
+            map_set(&store->by_uid, str_of(entry->uid), entry);
+        }
+    store->uids_wanted = true;
     return object_of(map_get(&store->by_uid, uid));
 }
 

@@ -54,7 +54,8 @@ void store_unsubscribe(struct store *store, struct store_handler *handler);
 
 /* Lookups; NULL when absent. */
 void *store_get(const struct store *store, struct str ns, struct str name);
-void *store_get_uid(const struct store *store, struct str uid);
+/* The first call makes the index of UIDs, which costs a look at every object. */
+void *store_get_uid(struct store *store, struct str uid);
 size_t store_count(const struct store *store);
 /* `for (size_t i = 0; (o = store_next(s, &i));)`, in order of arrival. */
 void *store_next(const struct store *store, size_t *position);

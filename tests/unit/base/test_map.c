@@ -66,6 +66,28 @@ static void test_keys_are_copied(void **state)
     map_clear(&map);
 }
 
+/* Keys that are parts of their values: the newest value's key counts, and nothing is copied. */
+static void test_keys_are_borrowed(void **state)
+{
+    (void)state;
+    char old[] = "a", new[] = "a", other[] = "b";
+    struct map map = MAP_INIT_BORROWS;
+    struct str key;
+    void *value;
+    map_set(&map, str_of(old), old);
+    map_set(&map, str_of(other), other);
+    assert_ptr_equal(map_set(&map, str_of(new), new), old);
+    old[0] = 'x'; /* the old value is gone */
+    assert_ptr_equal(map_get(&map, STR("a")), new);
+    size_t at = 0;
+    assert_true(map_next(&map, &at, &key, &value));
+    assert_ptr_equal(key.p, new);
+    assert_ptr_equal(map_del(&map, STR("b")), other);
+    map_clear(&map);
+    map_set(&map, str_of(new), new); /* a cleared map borrows on */
+    map_clear(&map);
+}
+
 static void test_order_of_insertion(void **state)
 {
     (void)state;
@@ -244,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_set_get),
         cmocka_unit_test(test_odd_keys),
         cmocka_unit_test(test_keys_are_copied),
+        cmocka_unit_test(test_keys_are_borrowed),
         cmocka_unit_test(test_order_of_insertion),
         cmocka_unit_test(test_delete_while_iterating),
         cmocka_unit_test(test_queue_use_does_not_grow),
