@@ -1,29 +1,74 @@
 /*
  * overcommit: how many jobs may have pods that wait. A job enters when its minResources fit into
  * factor times the cluster less what is used and what was promised to jobs that entered before it.
+ * There is a factor for each resource: the one given for it, else that of all. Devices (names with
+ * a domain) are not overcommitted unless theirs is given: who waits for them is to wait outside.
  *
  * A job that was tried and did not fit holds no claim against jobs that could run at once: they
  * enter when they fit what is really free, so a gang that is too large keeps nobody out. A job
  * whose pods do not come gives its claim back (JOB_CLAIM_NS).
  */
 #include "base/alloc.h"
+#include "base/log.h"
 #include "scheduler/claim.h"
 #include "scheduler/plugins/plugins.h"
+#include <math.h>
+
+#define FACTOR "overcommit-factor"
+#define FACTOR_PRESET 1.2
+
+struct own_factor {
+    uint32_t id;
+    double factor;
+};
 
 struct overcommit {
-    double factor;
+    double factor; /* of what has none of its own */
+    VEC(struct own_factor) own;
     bool counted;                 /* in this cycle */
     struct resource_set promised; /* to all jobs that entered */
     struct resource_set expected; /* to those of them that were not tried yet */
 };
 
+static double factor_of(const struct overcommit *overcommit, uint32_t id)
+{
+    for (size_t i = 0; i < overcommit->own.n; i++)
+        if (overcommit->own.items[i].id == id)
+            return overcommit->own.items[i].factor;
+    return strchr(resource_name(id), '/') ? 1 : overcommit->factor;
+}
+
+/* The preset stays where the argument is below 1 or no number. */
+static void read_factor(const struct plugin *plugin, const char *argument, double *factor)
+{
+    double given = *factor;
+    if (arguments_double(plugin->arguments, argument, &given) && given < 1)
+        log_warn("a factor to overcommit by in the configuration is below 1; its preset is used "
+                 "argument=%s preset=%g",
+                 argument, *factor);
+    else
+        *factor = given;
+}
+
+static void read_own_factors(const struct plugin *plugin, struct overcommit *overcommit)
+{
+    struct str name;
+    for (size_t at = 0; arguments_next(plugin->arguments, FACTOR ".", &at, &name);) {
+        cleanup_free char *argument = str_dup(name);
+        uint32_t id = resource_id(str_from(name, strlen(FACTOR ".")));
+        double factor = factor_of(overcommit, id);
+        read_factor(plugin, argument, &factor);
+        vec_push(&overcommit->own, ((struct own_factor){id, factor}));
+    }
+}
+
 static int open_plugin(struct plugin *plugin, struct error *err)
 {
-    double factor = 1.2;
-    if (plugin_double(plugin, "overcommit-factor", &factor, err) < 0)
-        return -1;
     struct overcommit *overcommit = xnew(struct overcommit);
-    overcommit->factor = factor < 1 ? 1.2 : factor;
+    (void)err;
+    overcommit->factor = FACTOR_PRESET;
+    read_factor(plugin, FACTOR, &overcommit->factor);
+    read_own_factors(plugin, overcommit);
     plugin->state = overcommit;
     return 0;
 }
@@ -38,8 +83,8 @@ static void forget(struct overcommit *overcommit)
 static void close_plugin(struct plugin *plugin)
 {
     struct overcommit *overcommit = plugin->state;
-    if (overcommit)
-        forget(overcommit);
+    forget(overcommit);
+    vec_clear(&overcommit->own);
     free(overcommit);
 }
 
@@ -70,22 +115,26 @@ static void count_jobs(struct overcommit *overcommit, const struct cache *cache)
             count_job(overcommit, value);
 }
 
-/* Room for one resource when `factor` times the cluster is handed out. */
-static int64_t room(const struct cache *cache, double factor, const struct resource_set *claims,
-                    uint32_t id)
+/* Room for one resource when its factor times the cluster is handed out. */
+static int64_t room(const struct overcommit *overcommit, const struct cache *cache, uint32_t id)
 {
-    double total = (double)resource_vector_get(&cache->allocatable, id) * factor;
-    return (int64_t)total - resource_vector_get(&cache->used, id) - resource_set_get(claims, id);
+    double total = (double)resource_vector_get(&cache->allocatable, id) * factor_of(overcommit, id);
+    int64_t most = total < (double)RESOURCE_SUM_MAX ? llround(total) : RESOURCE_SUM_MAX;
+    return most - resource_vector_get(&cache->used, id) -
+           resource_set_get(&overcommit->promised, id);
 }
 
 static void explain(const struct overcommit *overcommit, const struct cache *cache, uint32_t id,
                     int64_t wants, int64_t has, struct buf *why)
 {
+    double factor = factor_of(overcommit, id);
     buf_printf(why, "its minimum needs %s ", resource_name(id));
     resource_print(why, id, wants);
     buf_add_cstr(why, ", but of the cluster's ");
     resource_print(why, id, resource_vector_get(&cache->allocatable, id));
-    buf_printf(why, " (overcommitted %.3g times) only ", overcommit->factor);
+    if (factor > 1)
+        buf_printf(why, " (overcommitted %.3g times)", factor);
+    buf_add_cstr(why, " only ");
     resource_print(why, id, has > 0 ? has : 0);
     buf_add_cstr(why, " are not used by pods or promised to jobs before it: ");
     resource_print(why, id, wants - (has > 0 ? has : 0));
@@ -115,7 +164,7 @@ static enum plugin_vote job_enqueueable(struct plugin *plugin, const struct cach
     if (!runs_now(overcommit, cache, &needs))
         for (uint32_t i = 0; i < needs.n && vote == VOTE_PERMIT; i++) {
             uint32_t id = needs.items[i].id;
-            int64_t has = room(cache, overcommit->factor, &overcommit->promised, id);
+            int64_t has = room(overcommit, cache, id);
             if (needs.items[i].amount <= has)
                 continue;
             vote = VOTE_REJECT;
