@@ -422,19 +422,3 @@ bool sched_config_has_action(const struct sched_config *config, const char *name
 {
     return sched_config_action(config, name) != NULL;
 }
-
-/* ---- arguments ------------------------------------------------------------------------------- */
-
-int plugin_int(const struct plugin *plugin, const char *name, int64_t *value, struct error *err)
-{
-    (void)err;
-    (void)arguments_int(plugin->arguments, name, value);
-    return 0;
-}
-
-int plugin_double(const struct plugin *plugin, const char *name, double *value, struct error *err)
-{
-    (void)err;
-    (void)arguments_double(plugin->arguments, name, value);
-    return 0;
-}

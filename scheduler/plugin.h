@@ -122,8 +122,4 @@ const struct plugin_type *plugin_type_find(struct str name);
 /* All names, for messages: "gang, priority, ...". */
 const char *plugin_names(void);
 
-/* The argument of that name; `*value` stays when there is none of that type. Never fail. */
-int plugin_int(const struct plugin *plugin, const char *name, int64_t *value, struct error *err);
-int plugin_double(const struct plugin *plugin, const char *name, double *value, struct error *err);
-
 #endif
