@@ -238,6 +238,14 @@ class Scenario:
         self._until(lambda: self.api.phase(self.ns, JOB) in ("Pending", "Running"),
                     "the job not to be restarting")
 
+    def _running(self, name, least=1):
+        """The current pods of a task once there are so many; none when there never will be."""
+        left = self.replicas[name] - (len(self.finished) if name == "done" else 0)
+        if left < least:
+            return []
+        return self._until(
+            lambda: len(pods := self._current(name)) >= least and pods, f"pods of task {name}")
+
     def _current(self, name):
         """Running pods of a task that nothing has been said against."""
         status = self.status()
@@ -291,10 +299,10 @@ class Scenario:
     def fail(self):
         """A pod fails, which restarts it, its task or the job."""
         name = self.rng.choice(("whole", "single", "single", "plain"))
-        self._await_restarted()
-        pods = self._current(name)
+        pods = self._running(name)
         if not pods:
             return False
+        self._await_restarted()
         self._end_pod(self.rng.choice(pods), self.rng.randrange(1, 200))
         self._await(version=int(name == "plain"), retries=1)
         if name == "plain":
@@ -304,10 +312,10 @@ class Scenario:
     def evict(self):
         """A pod that a policy watches over is deleted. Nobody may have seen it: then it costs no
         retry, and there must have been nobody."""
-        self._await_restarted()
-        pods = self._current("evict")
+        pods = self._running("evict")
         if not pods:
             return False
+        self._await_restarted()
         pod, begin = self.rng.choice(pods), time.monotonic()
         self._delete_pod(pod)
 
@@ -329,14 +337,14 @@ class Scenario:
     def remove(self):
         """Pods are deleted that no policy watches over: they are made again, and that is all."""
         name = self.rng.choice(("whole", "single", "plain", "done"))
-        pods = self._current(name)
+        pods = self._running(name)
         for pod in self.rng.sample(pods, min(len(pods), self.rng.randrange(1, 6))):
             self._delete_pod(pod)
         return bool(pods)
 
     def finish(self):
         """Pods succeed. Once the status knows, they may be deleted: they do not come again."""
-        pods = self._current("done")
+        pods = self._running("done", 2)
         chosen = self.rng.sample(pods, min(len(pods) // 2, self.rng.randrange(1, 6)))
         for pod in chosen:
             self._end_pod(pod, 0)
