@@ -124,7 +124,7 @@ static bool apply_queue(struct scheduler *scheduler, const struct change *change
     return changed;
 }
 
-/* Tasks whose back-off is over may be placed again. */
+/* Tasks whose back-off is over may be placed again, and a job whose time has come be asked for. */
 static bool apply_job(struct scheduler *scheduler, const struct change *change)
 {
     struct cache *cache = &scheduler->cache;
@@ -141,6 +141,8 @@ static bool apply_job(struct scheduler *scheduler, const struct change *change)
             cache_set_task(cache, task, TASK_PENDING, NULL);
             job->failed_at = UINT64_MAX;
         }
+    if (config_job_due(scheduler->config, job) <= loop_wall(scheduler->params.loop))
+        job->refused_at = UINT64_MAX;
     cache_dirty(cache, job);
     return true;
 }

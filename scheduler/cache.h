@@ -118,6 +118,7 @@ struct sched_job {
     const char *uid;       /* interned; the PodGroup's, NULL while there is none */
     uint64_t sequence;     /* order of arrival */
     int64_t created_ns;
+    int64_t sla_ns; /* how long it is to wait at most, by its annotation; 0 without one */
     int32_t min_member;
     int32_t priority;
     const char *priority_class; /* interned; NULL without a PodGroup */

@@ -4,8 +4,10 @@
  * A job exists while it has a PodGroup, pods or requests under way. Every change of a pod goes
  * through cache_set_task, which keeps all counts.
  */
+#include "api/names.h"
 #include "base/ensure.h"
 #include "base/intern.h"
+#include "base/timefmt.h"
 #include "scheduler/cache_private.h"
 #include "scheduler/status.h"
 #include <stdio.h>
@@ -230,6 +232,16 @@ static void set_roles(struct sched_job *job, const struct podgroup *podgroup)
     job->roles_enforced = sum > 0 && job->min_member >= sum;
 }
 
+static void set_sla(struct sched_job *job, const struct podgroup *podgroup)
+{
+    const struct kube_pairs *annotations = &podgroup->meta.annotations;
+    const char *text = kube_pairs_get(annotations, KEY_SLA_WAITING_TIME);
+    if (!text)
+        text = kube_pairs_get(annotations, KEY_SLA_WAITING_TIME_OLD);
+    if (!text || !duration_parse(str_of(text), &job->sla_ns) || job->sla_ns < 0)
+        job->sla_ns = 0;
+}
+
 static void set_queue(struct cache *cache, struct sched_job *job, const char *name)
 {
     if (job->queue && strcmp(job->queue->name, name) == 0)
@@ -286,6 +298,7 @@ bool cache_set_podgroup(struct cache *cache, const char *ns, const char *name,
         job->min_member = podgroup->min_member;
         set_min_resources(job, podgroup);
         set_roles(job, podgroup);
+        set_sla(job, podgroup);
         set_queue(cache, job, podgroup->queue);
         intern_ref(podgroup->priority_class_name);
         intern_put(job->priority_class);

@@ -50,6 +50,8 @@ bool config_job_before(const struct sched_config *config, const struct sched_job
                        const struct sched_job *b);
 bool config_job_enqueueable(const struct sched_config *config, const struct cache *cache,
                             const struct sched_job *job, struct buf *why);
+/* When (wall time) the answer to that changes by itself, INT64_MAX for never; may be past. */
+int64_t config_job_due(const struct sched_config *config, const struct sched_job *job);
 void config_job_enqueued(const struct sched_config *config, const struct sched_job *job);
 bool config_job_ready(const struct sched_config *config, const struct sched_job *job);
 bool config_job_possible(const struct sched_config *config, const struct sched_job *job);

@@ -88,6 +88,8 @@ struct plugin_type {
     /* Whether a job may enter its queue; a rejection is explained in `why` (a sentence). */
     enum plugin_vote (*job_enqueueable)(struct plugin *plugin, const struct cache *cache,
                                         const struct sched_job *job, struct buf *why);
+    /* When (wall time) the answer to that changes by itself, INT64_MAX for never; may be past. */
+    int64_t (*job_due)(const struct plugin *plugin, const struct sched_job *job);
     /* The job has entered. */
     void (*job_enqueued)(struct plugin *plugin, const struct sched_job *job);
     /* Whether enough of the job is placed to bind it; whether that can be at all. */

@@ -95,6 +95,19 @@ bool config_job_enqueueable(const struct sched_config *config, const struct cach
     return true;
 }
 
+int64_t config_job_due(const struct sched_config *config, const struct sched_job *job)
+{
+    int64_t first = INT64_MAX;
+    each_plugin(plugin, config)
+    {
+        if (!plugin->enabled[POINT_JOB_ENQUEUED] || !plugin->type->job_due)
+            continue;
+        int64_t due = plugin->type->job_due(plugin, job);
+        first = due < first ? due : first;
+    }
+    return first;
+}
+
 void config_job_enqueued(const struct sched_config *config, const struct sched_job *job)
 {
     each_plugin(plugin, config)

@@ -275,9 +275,13 @@ static bool is_stuck(const struct sched_job *job, int64_t now)
 }
 
 /* When to look at the job again though nothing happens to it. */
-static int64_t next_look(const struct sched_job *job, int64_t now)
+static int64_t next_look(const struct scheduler *scheduler, const struct sched_job *job,
+                         int64_t now)
 {
-    int64_t next = NEVER;
+    int64_t next = NEVER, wall = loop_wall(scheduler->params.loop);
+    int64_t due = job->phase == JOB_PENDING ? config_job_due(scheduler->config, job) : NEVER;
+    if (due > wall && due != NEVER)
+        next = now + (due - wall);
     if (ripe_time(job) > now)
         next = earlier(next, ripe_time(job));
     if (job->why.kind != WHY_NONE && now - job->why.since_ns < TELLER_DELAY)
@@ -334,7 +338,7 @@ void status_update(struct scheduler *scheduler, struct sched_job *job)
         say(scheduler, job, &want);
         submit(scheduler, job, want.phase != job->shown.phase);
     }
-    int64_t next = next_look(job, now);
+    int64_t next = next_look(scheduler, job, now);
     if (when > now)
         next = earlier(next, when);
     set_timer(scheduler, job, next, now);

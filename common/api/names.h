@@ -43,7 +43,9 @@
 #define KEY_NUMA_POLICY "volcano.sh/numa-topology-policy"
 #define KEY_PARTITION_ID "volcano.sh/partition-id" /* label only */
 #define KEY_DELETION_COST "controller.kubernetes.io/pod-deletion-cost"
-#define KEY_JOB_FORWARDING "volcano.sh/job-forwarding" /* L */
+#define KEY_JOB_FORWARDING "volcano.sh/job-forwarding"     /* L */
+#define KEY_SLA_WAITING_TIME "volcano.sh/sla-waiting-time" /* of PodGroups; a duration */
+#define KEY_SLA_WAITING_TIME_OLD "sla-waiting-time"
 
 /* Of pods of others and of their owners. */
 #define KEY_GROUP_MIN_MEMBER "scheduling.volcano.sh/group-min-member"

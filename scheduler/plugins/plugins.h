@@ -13,6 +13,7 @@
     X(predicates)                                                                                  \
     X(nodeorder)                                                                                   \
     X(overcommit)                                                                                  \
+    X(sla)                                                                                         \
     X(conformance)                                                                                 \
     X(drf)                                                                                         \
     X(proportion)                                                                                  \

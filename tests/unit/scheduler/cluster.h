@@ -37,6 +37,7 @@ struct test_pod {
 
 struct test_group {
     char name[NAME_SIZE], uid[NAME_SIZE];
+    char *meta;   /* owned; more members of the metadata, beginning with a comma, or "" */
     char *spec;   /* owned; members of the spec */
     char *status; /* owned; JSON */
     bool gone;
@@ -80,9 +81,9 @@ static inline struct str group_json(struct arena *arena, const struct test_group
 {
     return arena_printf(arena,
                         "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"%s\","
-                        "\"resourceVersion\":\"%llu\"},\"spec\":{%s},\"status\":%s}",
-                        group->name, group->uid, (unsigned long long)group->rv, group->spec,
-                        group->status);
+                        "\"resourceVersion\":\"%llu\"%s},\"spec\":{%s},\"status\":%s}",
+                        group->name, group->uid, (unsigned long long)group->rv, group->meta,
+                        group->spec, group->status);
 }
 
 /* The watch, or a list under way, shows an object. */
@@ -293,16 +294,23 @@ static inline void add_queue(struct cluster *c, const char *name, const char *an
                       name, name, (unsigned long long)++c->rv, annotations, spec));
 }
 
-static inline struct test_group *add_group(struct cluster *c, const char *name, const char *spec)
+static inline struct test_group *add_group_meta(struct cluster *c, const char *name,
+                                                const char *meta, const char *spec)
 {
     struct test_group *group = xnew(struct test_group);
     snprintf(group->name, sizeof(group->name), "%s", name);
     snprintf(group->uid, sizeof(group->uid), "g-%s-%llu", name, (unsigned long long)c->rv);
+    group->meta = xstrdup(meta);
     group->spec = xstrdup(spec);
     group->status = xstrdup("{}");
     vec_push(&c->group_list, group);
     show_group(c, group);
     return group;
+}
+
+static inline struct test_group *add_group(struct cluster *c, const char *name, const char *spec)
+{
+    return add_group_meta(c, name, "", spec);
 }
 
 static inline struct test_pod *add_pod_spec(struct cluster *c, const char *name, const char *group,
@@ -442,6 +450,7 @@ static inline void cluster_free(struct cluster *c)
         free(c->pod_list.items[i]);
     }
     for (size_t i = 0; i < c->group_list.n; i++) {
+        free(c->group_list.items[i]->meta);
         free(c->group_list.items[i]->spec);
         free(c->group_list.items[i]->status);
         free(c->group_list.items[i]);

@@ -58,6 +58,12 @@ static enum plugin_vote vote(struct plugin *plugin, const struct cache *cache,
     return answer;
 }
 
+static int64_t due(const struct plugin *plugin, const struct sched_job *job)
+{
+    (void)job;
+    return reply(plugin);
+}
+
 static void entered(struct plugin *plugin, const struct sched_job *job)
 {
     (void)job;
@@ -120,6 +126,7 @@ static const struct plugin_type full = {.name = "full",
                                         .queue_order = order_queues,
                                         .job_order = order_jobs,
                                         .job_enqueueable = vote,
+                                        .job_due = due,
                                         .job_enqueued = entered,
                                         .job_ready = about_job,
                                         .job_possible = about_job,
@@ -156,6 +163,11 @@ static int64_t ask_enqueueable(const struct sched_config *config)
     bool may = config_job_enqueueable(config, &cache, &old_job, &why);
     assert_true(may == (why.n == 0));
     return may;
+}
+
+static int64_t ask_due(const struct sched_config *config)
+{
+    return config_job_due(config, &old_job);
 }
 
 static int64_t ask_enqueued(const struct sched_config *config)
@@ -248,6 +260,11 @@ static const struct row rows[] = {
      true,
      {1, 1, 0}},
     {"a no switched off", ask_enqueueable, {OFF(NO), ON(YES)}, 2, true, {0, 1}},
+
+    /* The earliest. */
+    {"never", ask_due, {NONE}, 1, INT64_MAX, {0}},
+    {"the earliest time", ask_due, {ON(7), AT(1, 5), ON(6)}, 3, 5, {1, 1, 1}},
+    {"a time switched off", ask_due, {ON(7), OFF(5)}, 2, 7, {1, 0}},
 
     /* All are told. */
     {"all are told", ask_enqueued, {ON(0), NONE, OFF(0), AT(1, 0)}, 4, 0, {1, 0, 0, 1}},
