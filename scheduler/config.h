@@ -65,6 +65,8 @@ int64_t config_queue_figure(const struct sched_config *config, const struct cach
                             const struct sched_queue *queue, enum queue_figure figure, uint32_t id);
 const char *config_filter(const struct sched_config *config, const struct pod_class *cls,
                           const struct node *node);
+const char *config_crowded(const struct sched_config *config, const struct pod_class *cls,
+                           const struct sched_node *node);
 int64_t config_score(const struct sched_config *config, const struct pod_class *cls,
                      const struct sched_node *node);
 

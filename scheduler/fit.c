@@ -106,6 +106,8 @@ static void entry_fill(const struct sched_config *config, struct fit_table *tabl
     }
     entry->reason = entry->barred ? entry->barred : short_of(table->cls, node);
     if (!entry->reason)
+        entry->reason = config_crowded(config, table->cls, node);
+    if (!entry->reason)
         entry->score = config_score(config, table->cls, node);
 }
 

@@ -113,6 +113,10 @@ struct plugin_type {
     /* Why such a pod may not run on the node whatever is free there (a constant text), or NULL. */
     const char *(*filter)(const struct plugin *plugin, const struct pod_class *cls,
                           const struct node *node);
+    /* Why such a pod may not run on the node with what is used there now, though there is room (a
+     * text that lives as long as the plugin), or NULL. */
+    const char *(*crowded)(const struct plugin *plugin, const struct pod_class *cls,
+                           const struct sched_node *node);
     /* How well it would fit: more is better, in millionths of the points that users give weights
      * to. */
     int64_t (*score)(const struct plugin *plugin, const struct pod_class *cls,

@@ -189,6 +189,20 @@ const char *config_filter(const struct sched_config *config, const struct pod_cl
     return NULL;
 }
 
+const char *config_crowded(const struct sched_config *config, const struct pod_class *cls,
+                           const struct sched_node *node)
+{
+    each_plugin(plugin, config)
+    {
+        if (!plugin->enabled[POINT_PREDICATE] || !plugin->type->crowded)
+            continue;
+        const char *reason = plugin->type->crowded(plugin, cls, node);
+        if (reason)
+            return reason;
+    }
+    return NULL;
+}
+
 static int64_t plus(int64_t a, int64_t b)
 {
     int64_t sum;

@@ -2,6 +2,7 @@
  * All scheduler plugins, from the list in plugins.h.
  */
 #include "scheduler/plugins/plugins.h"
+#include <stdio.h>
 
 #define PLUGIN_ENTRY(name) &plugin_##name,
 
@@ -15,9 +16,11 @@ const struct plugin_type *plugin_type_find(struct str name)
     return NULL;
 }
 
-#define PLUGIN_NAME(name) ", " #name
-
 const char *plugin_names(void)
 {
-    return &(PLUGINS(PLUGIN_NAME))[2]; /* behind the first comma */
+    static char text[1024];
+    size_t n = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(types) && n < sizeof(text); i++)
+        n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s", i ? ", " : "", types[i]->name);
+    return text;
 }

@@ -114,6 +114,13 @@ static const char *filter(const struct plugin *plugin, const struct pod_class *c
     return reasons[reply(plugin)];
 }
 
+static const char *crowded(const struct plugin *plugin, const struct pod_class *cls,
+                           const struct sched_node *node)
+{
+    (void)node;
+    return filter(plugin, cls, NULL);
+}
+
 static int64_t score(const struct plugin *plugin, const struct pod_class *cls,
                      const struct sched_node *node)
 {
@@ -134,6 +141,7 @@ static const struct plugin_type full = {.name = "full",
                                         .allocatable = allocatable,
                                         .queue_figure = figure,
                                         .filter = filter,
+                                        .crowded = crowded,
                                         .score = score};
 static const struct plugin_type empty = {.name = "empty"};
 
@@ -205,6 +213,12 @@ static int64_t ask_figure(const struct sched_config *config)
 static int64_t ask_filter(const struct sched_config *config)
 {
     const char *reason = config_filter(config, &cls, NULL);
+    return !reason ? 0 : strcmp(reason, "one") == 0 ? 1 : 2;
+}
+
+static int64_t ask_crowded(const struct sched_config *config)
+{
+    const char *reason = config_crowded(config, &cls, NULL);
     return !reason ? 0 : strcmp(reason, "one") == 0 ? 1 : 2;
 }
 
@@ -294,6 +308,10 @@ static const struct row rows[] = {
     {"first reason", ask_filter, {ON(1), ON(2)}, 2, 1, {1, 0}},
     {"second reason", ask_filter, {ON(0), AT(1, 2)}, 2, 2, {1, 1}},
     {"a reason switched off", ask_filter, {OFF(1), NONE}, 2, 0, {0, 0}},
+
+    {"not crowded", ask_crowded, {ON(0), NONE}, 2, 0, {1, 0}},
+    {"crowded for the second", ask_crowded, {ON(0), AT(1, 2), ON(1)}, 3, 2, {1, 1, 0}},
+    {"crowded switched off", ask_crowded, {OFF(1)}, 1, 0, {0}},
 
     /* The sum, which stays at the ends of the range. */
     {"no score", ask_score, {NONE}, 1, 0, {0}},
