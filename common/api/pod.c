@@ -116,7 +116,8 @@ static void condition_read(struct json_reader *reader, struct draft *draft)
             json_skip(reader);
     }
     if (str_is(type, "PodScheduled"))
-        draft->pod->unschedulable = str_is(status, "False") && str_is(reason, "Unschedulable");
+        draft->pod->unschedulable = str_is(status, "False") && (str_is(reason, POD_UNSCHEDULABLE) ||
+                                                                str_is(reason, POD_QUEUE_LIMIT));
     else if (str_is(type, "PodResizePending"))
         draft->demand.infeasible = str_is(reason, "Infeasible");
 }
