@@ -46,6 +46,10 @@
 #define KEY_JOB_FORWARDING "volcano.sh/job-forwarding"     /* L */
 #define KEY_SLA_WAITING_TIME "volcano.sh/sla-waiting-time" /* of PodGroups; a duration */
 #define KEY_SLA_WAITING_TIME_OLD "sla-waiting-time"
+#define KEY_SCORING_TYPE "volcano.sh/resource-strategy-scoring-type" /* of pods; */
+#define KEY_SCORING_WEIGHT "volcano.sh/resource-strategy-weight"     /* JSON, weight by resource */
+#define SCORING_LEAST "LeastAllocated"
+#define SCORING_MOST "MostAllocated"
 
 /* Of pods of others and of their owners. */
 #define KEY_GROUP_MIN_MEMBER "scheduling.volcano.sh/group-min-member"

@@ -18,7 +18,8 @@ struct draft {
 static bool keep_annotation(struct str key)
 {
     return str_is(key, KEY_GROUP_NAME) || str_is(key, KEY_TASK_SPEC) ||
-           str_is(key, KEY_TASK_PRIORITY);
+           str_is(key, KEY_TASK_PRIORITY) || str_is(key, KEY_SCORING_TYPE) ||
+           str_is(key, KEY_SCORING_WEIGHT);
 }
 
 static void affinity_raw(struct json_reader *reader, struct draft *draft)
@@ -218,6 +219,12 @@ static void finish_names(struct draft *draft)
     kube_pairs_clear(&meta->annotations);
 }
 
+static struct str annotation(const struct draft *draft, const char *key, struct arena *arena)
+{
+    const char *value = kube_pairs_get(&draft->pod->meta.annotations, key);
+    return value ? arena_str(arena, str_of(value)) : STR_NULL;
+}
+
 static int finish(struct draft *draft, struct json_reader *reader, struct arena *arena,
                   struct error *err)
 {
@@ -227,6 +234,8 @@ static int finish(struct draft *draft, struct json_reader *reader, struct arena 
                             pod->meta.name ? pod->meta.name : "(unnamed)");
     if (!pod->meta.name || !pod->meta.name[0] || !pod->meta.uid || !pod->meta.uid[0])
         return error_set(err, ERROR_INVALID, "a pod has no metadata.name or metadata.uid");
+    draft->demand.scoring_type = annotation(draft, KEY_SCORING_TYPE, arena);
+    draft->demand.scoring_weight = annotation(draft, KEY_SCORING_WEIGHT, arena);
     finish_names(draft);
     pod->cls = pod_class_get(&draft->demand, arena);
     if (!pod->cls)

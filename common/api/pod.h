@@ -15,6 +15,9 @@
 #include "api/resources.h"
 #include "api/selector.h"
 
+/* How a pod wants nodes to be scored, whatever the configuration says of its resources. */
+enum pod_scoring { SCORING_AS_CONFIGURED, SCORING_EMPTIEST, SCORING_FULLEST };
+
 /* What pods of one kind ask for. Shared by content, counted, immutable but for `scratch`. */
 struct pod_class {
     uint64_t id;                 /* in order of first sight, never reused */
@@ -22,6 +25,8 @@ struct pod_class {
     struct kube_pairs node_selector;
     struct node_selector affinity; /* required node affinity */
     struct tolerations tolerations;
+    struct resource_set scoring_weights; /* with `scoring`; resources that are not there count 0 */
+    enum pod_scoring scoring;
     bool best_effort; /* asks for nothing but its place */
     char *key;        /* owned; the content, for finding it again */
     size_t key_size;

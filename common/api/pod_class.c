@@ -6,6 +6,7 @@
  * server prints the same way for equal values. Loop thread only.
  */
 #include "api/pod_class.h"
+#include "api/names.h"
 #include "base/alloc.h"
 #include "base/ensure.h"
 #include "base/map.h"
@@ -26,6 +27,12 @@ static void key_write(struct buf *key, const struct pod_demand *demand,
     buf_add_str(key, demand->affinity);
     buf_add_char(key, '\n');
     buf_add_str(key, demand->tolerations);
+    if (demand->scoring_type.n) {
+        buf_add_char(key, '\n');
+        buf_add_str(key, demand->scoring_type);
+        buf_add_char(key, '\n');
+        buf_add_str(key, demand->scoring_weight);
+    }
 }
 
 static void affinity_read(struct json_reader *reader, struct node_selector *selector)
@@ -48,10 +55,38 @@ static void affinity_read(struct json_reader *reader, struct node_selector *sele
     }
 }
 
+/* Weights that cannot be read, or are not above 0, are not there. */
+static void weights_read(struct resource_set *weights, struct str json, struct arena *arena)
+{
+    struct json_reader reader;
+    struct str key;
+    json_init(&reader, json, arena);
+    bool present = json_object(&reader);
+    while (present && json_key(&reader, &key)) {
+        int64_t weight = json_i64(&reader);
+        if (!json_failed(&reader) && weight > 0)
+            resource_set_put(weights, resource_id(key), weight);
+    }
+    if (json_end(&reader, NULL) < 0)
+        resource_set_clear(weights);
+}
+
+static void scoring_fill(struct pod_class *cls, const struct pod_demand *demand,
+                         struct arena *arena)
+{
+    if (str_is(demand->scoring_type, SCORING_LEAST))
+        cls->scoring = SCORING_EMPTIEST;
+    else if (str_is(demand->scoring_type, SCORING_MOST))
+        cls->scoring = SCORING_FULLEST;
+    if (cls->scoring != SCORING_AS_CONFIGURED)
+        weights_read(&cls->scoring_weights, demand->scoring_weight, arena);
+}
+
 static bool class_fill(struct pod_class *cls, const struct pod_demand *demand, struct arena *arena)
 {
     struct json_reader reader;
     bool good = true;
+    scoring_fill(cls, demand, arena);
     if (demand->node_selector.n) {
         json_init(&reader, demand->node_selector, arena);
         kube_pairs_read(&reader, &cls->node_selector, NULL);
@@ -76,6 +111,7 @@ static void class_free(struct pod_class *cls)
     kube_pairs_clear(&cls->node_selector);
     node_selector_clear(&cls->affinity);
     tolerations_clear(&cls->tolerations);
+    resource_set_clear(&cls->scoring_weights);
     free(cls->key);
     free(cls);
 }

@@ -29,6 +29,7 @@ struct given_demand {
 
 struct pod_demand {
     struct str node_selector, affinity, tolerations; /* raw values, empty when absent */
+    struct str scoring_type, scoring_weight;         /* annotations, borrowed; likewise */
     VEC(struct container_demand) containers;
     VEC(struct given_demand) statuses;
     struct resource_set overhead;

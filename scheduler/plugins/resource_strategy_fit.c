@@ -61,21 +61,34 @@ static const struct strategy_rule *rule_of(struct fit_plugin *fit, uint32_t id)
     return fit->rules.items[id];
 }
 
+/* What counts of one resource, and how much: by the pod itself, else by the configuration. */
+static double weight_of(struct fit_plugin *fit, const struct pod_class *cls, uint32_t id,
+                        bool *ret_most)
+{
+    *ret_most = cls->scoring == SCORING_FULLEST;
+    if (cls->scoring != SCORING_AS_CONFIGURED)
+        return (double)resource_set_get(&cls->scoring_weights, id);
+    const struct strategy_rule *rule = rule_of(fit, id);
+    *ret_most = rule && rule->most;
+    return rule ? rule->weight : 0;
+}
+
 /* How good the node is by the strategies of what the pod asks for, 0 to 1. */
 static double strategies(struct fit_plugin *fit, const struct pod_class *cls,
                          const struct sched_node *node)
 {
     double sum = 0, weights = 0;
     for (uint32_t i = 0; i < cls->request.n; i++) {
-        const struct strategy_rule *rule = rule_of(fit, cls->request.items[i].id);
-        if (!rule)
+        bool most;
+        double weight = weight_of(fit, cls, cls->request.items[i].id, &most);
+        if (weight <= 0)
             continue;
         struct score_load load = score_load_of(cls, node, cls->request.items[i].id);
         if (load.would > load.has)
             return 0;
         double full = score_fraction(load);
-        weights += rule->weight;
-        sum += rule->weight * (rule->most ? full : 1 - full);
+        weights += weight;
+        sum += weight * (most ? full : 1 - full);
     }
     return weights > 0 ? sum / weights : 0;
 }

@@ -2,12 +2,11 @@
  * Reading the arguments of resource-strategy-fit. See strategy.h.
  */
 #include "scheduler/plugins/strategy.h"
+#include "api/names.h"
 #include "api/resources.h"
 #include "base/alloc.h"
 #include "base/log.h"
 
-#define LEAST "LeastAllocated"
-#define MOST "MostAllocated"
 #define GIGABYTE 1e9
 
 /* The arguments, and where texts with escapes are put while they are read. */
@@ -67,16 +66,16 @@ static void rule_add(struct strategy *strategy, struct str name, bool most, doub
 
 static bool is_most(struct str type, struct str name)
 {
-    if (!str_is(type, MOST) && !str_is(type, LEAST))
-        log_warn("a strategy is not known; " LEAST " is used plugin=resource-strategy-fit "
-                 "resource=%.*s type=\"%.*s\" known=\"" LEAST ", " MOST "\"",
+    if (!str_is(type, SCORING_MOST) && !str_is(type, SCORING_LEAST))
+        log_warn("a strategy is not known; " SCORING_LEAST " is used plugin=resource-strategy-fit "
+                 "resource=%.*s type=\"%.*s\" known=\"" SCORING_LEAST ", " SCORING_MOST "\"",
                  STR_ARG(name), STR_ARG(type));
-    return str_is(type, MOST);
+    return str_is(type, SCORING_MOST);
 }
 
 static void rule_read(struct json_reader *reader, struct str name, void *arg)
 {
-    struct str key, type = STR(LEAST);
+    struct str key, type = STR(SCORING_LEAST);
     double weight = 1;
     bool present = json_object(reader);
     while (present && json_key(reader, &key)) {

@@ -75,6 +75,54 @@ static void scarce_resources_are_kept(void **state)
     bare_free(b);
 }
 
+static double points_of(const struct bare *b, const char *type, const char *weight)
+{
+    cleanup_free char *annotations =
+        xasprintf("\"volcano.sh/resource-strategy-scoring-type\":\"%s\"%s%s%s", type,
+                  weight ? ",\"volcano.sh/resource-strategy-weight\":\"" : "", weight ? weight : "",
+                  weight ? "\"" : "");
+    return points_for(b, PLUGIN, ASKS_DEVICES, annotations);
+}
+
+#define assert_pod_points(b, type, weight, expected)                                               \
+    do {                                                                                           \
+        double points_ = points_of(b, type, weight);                                               \
+        if (fabs(points_ - (expected)) > 1e-5)                                                     \
+            fail_msg("%.7f points, not %.7f", points_, (double)(expected));                        \
+    } while (0)
+
+/* Type and weights of the pod stand for those of the configuration. */
+static void pods_may_have_a_strategy_of_their_own(void **state)
+{
+    (void)state;
+    struct bare *b = half_used();
+    assert_pod_points(b, MOST, "{\\\"cpu\\\":1,\\\"nvidia.com/gpu\\\":2}", 600); /* (30+2*75)/3 */
+    assert_pod_points(b, LEAST, "{\\\"cpu\\\":1,\\\"nvidia.com/gpu\\\":2}", 400);
+    assert_pod_points(b, MOST, "{\\\"memory\\\":7}", 600);
+    assert_pod_points(b, MOST, "{\\\"memory\\\":7,\\\"cpu\\\":-1}", 600);
+    assert_pod_points(b, MOST, NULL, 0);
+    assert_pod_points(b, MOST, "{\\\"cpu\\\":1", 0);
+    assert_pod_points(b, MOST, "{\\\"cpu\\\":1,\\\"memory\\\":\\\"much\\\"}", 0);
+    assert_pod_points(b, "Middle", "{\\\"cpu\\\":1}", 550);
+    bare_free(b);
+}
+
+/* Such pods are of different classes. */
+static void classes_are_told_apart(void **state)
+{
+    (void)state;
+    struct pod *plain = pod_asking(ASKS, "");
+    struct pod *most =
+        pod_asking(ASKS, "\"volcano.sh/resource-strategy-scoring-type\":\"MostAllocated\"");
+    struct pod *again =
+        pod_asking(ASKS, "\"volcano.sh/resource-strategy-scoring-type\":\"MostAllocated\"");
+    assert_ptr_not_equal(plain->cls, most->cls);
+    assert_ptr_equal(most->cls, again->cls);
+    pod_unref(plain);
+    pod_unref(most);
+    pod_unref(again);
+}
+
 /* What cannot be read is passed over. */
 static void wrong_arguments_change_nothing(void **state)
 {
@@ -135,6 +183,8 @@ int main(void)
         cmocka_unit_test(each_resource_has_its_strategy),
         cmocka_unit_test(the_longest_prefix_counts),
         cmocka_unit_test(scarce_resources_are_kept),
+        cmocka_unit_test(pods_may_have_a_strategy_of_their_own),
+        cmocka_unit_test(classes_are_told_apart),
         cmocka_unit_test(wrong_arguments_change_nothing),
         cmocka_unit_test(devices_keep_what_they_need),
     };
