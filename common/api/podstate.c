@@ -47,6 +47,7 @@ static void take_identity(struct podstate *pod)
     const char *job = label_or_annotation(&pod->meta, KEY_JOB_NAME);
     const char *task = label_or_annotation(&pod->meta, KEY_TASK_SPEC);
 
+    pod->selected = kube_pairs_get(&pod->meta.labels, KEY_JOB_NAME) != NULL;
     pod->job_name = intern_get(str_of(job));
     pod->task = intern_get(str_of(task));
     pod->index = number_at(&pod->meta, KEY_TASK_INDEX);

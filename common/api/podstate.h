@@ -27,6 +27,7 @@ struct podstate {
     enum pod_phase phase;
     bool bound;            /* spec.nodeName is set */
     bool ready;            /* Running and every container is ready */
+    bool selected;         /* it has the label that the watch selects by */
     int32_t restarts;      /* of all containers and init containers, saturated */
     int64_t ended_ns;      /* wall time at which the last container ended, 0 when none has */
     int64_t restarted_ns;  /* wall time at which one ended that was then restarted, 0: none was */

@@ -66,6 +66,7 @@ struct job_sent {
     struct job_decision decision; /* without its command */
     bool by_command;
     enum job_phase from;
+    uint64_t rv;       /* resourceVersion that it was decided on */
     const char *event; /* reason of an Event to record with it, a constant */
     char *event_text;  /* owned; NULL: none */
 };

@@ -190,24 +190,36 @@ static bool is_ours(const struct pod_create *create, const struct podstate *pod)
            pod->index == (int32_t)create->index && pod->job_version <= create->version;
 }
 
-static void found(struct pod_create *create, struct str raw)
+static void name_is_taken(struct pod_create *create, const struct podstate *pod)
 {
     struct kube_result taken = {0};
-    struct error *err = &taken.error;
-    struct job_control *control = create->control;
-    struct podstate *pod = podstate_decode(raw, err);
 
-    if (pod && is_ours(create, pod)) {
-        took(create);
-        (void)store_apply(control->controller->pods, raw);
-        create_settle(create);
-    } else {
-        (void)error_set(err, ERROR_RETRY,
+    if (pod && is_ours(create, pod))
+        (void)error_set(&taken.error, ERROR_RETRY,
+                        "a pod of this name is without its label " KEY_JOB_NAME
+                        "; waiting for it to go, or to get that back");
+    else
+        (void)error_set(&taken.error, ERROR_RETRY,
                         "a pod of this name exists and belongs to %s%s%s; waiting for it to go",
                         pod && pod->meta.controller.kind ? pod->meta.controller.kind : "nobody",
                         pod && pod->meta.controller.name ? " " : "",
                         pod && pod->meta.controller.name ? pod->meta.controller.name : "");
-        refused(create, &taken);
+    refused(create, &taken);
+}
+
+/* One that the watch does not select would never be seen to end. */
+static void found(struct pod_create *create, struct str raw)
+{
+    struct job_control *control = create->control;
+    struct podstate *pod = podstate_decode(raw, NULL);
+
+    if (!pod || !is_ours(create, pod) || !pod->selected) {
+        name_is_taken(create, pod);
+    } else if (store_apply(control->controller->pods, raw)) {
+        took(create);
+        create_settle(create);
+    } else {
+        lookup_again(create); /* it is known to have gone since */
     }
     podstate_free(pod);
 }
@@ -403,18 +415,37 @@ static void delete_submit(void *arg)
                                                                          .arg = delete});
 }
 
+/* True when the answer left the pod as we know it: it cannot be read. */
+static bool changed_nothing(const struct pod_delete *delete)
+{
+    const struct job_control *control = delete->control;
+    const struct podstate *pod =
+        store_get(control->controller->pods, str_of(control->ns), str_of(delete->name));
+
+    return pod && pod->meta.uid == delete->uid && !pod->meta.deleted_ns;
+}
+
+static void delete_later(struct pod_delete *delete)
+{
+    struct loop *loop = delete->control->controller->loop;
+
+    loop_timer_set(loop, &delete->retry, backoff_next(&delete->backoff, loop_rng(loop)));
+}
+
 static void deleted(const struct kube_result *result, void *arg)
 {
     struct pod_delete *delete = arg;
     struct job_control *control = delete->control;
-    struct loop *loop = control->controller->loop;
 
     delete->request = NULL;
     switch (result->error.cls) {
     case ERROR_NONE:
         store_apply_delete_answer(control->controller->pods, str_of(control->ns),
                                   str_of(delete->name), str_of(delete->uid), result->body);
-        delete_free(delete);
+        if (changed_nothing(delete))
+            delete_later(delete);
+        else
+            delete_free(delete);
         break;
     case ERROR_NOT_FOUND:
     case ERROR_CONFLICT: /* another UID holds the name: ours is gone */
@@ -429,7 +460,7 @@ static void deleted(const struct kube_result *result, void *arg)
         if (delete->backoff.failures == 0)
             job_event(control, EVENT_WARNING, "FailedDelete", "Error deleting pod %s: %s",
                       delete->name, result->error.text);
-        loop_timer_set(loop, &delete->retry, backoff_next(&delete->backoff, loop_rng(loop)));
+        delete_later(delete);
         break;
     }
 }

@@ -5,6 +5,7 @@
 #include "api/names.h"
 #include "base/intern.h"
 #include "base/log.h"
+#include "controller/job/alive.h"
 #include "controller/job/explain.h"
 #include "controller/job/happening.h"
 #include "controller/job/metrics.h"
@@ -193,6 +194,7 @@ static void note_sent(struct job_control *control, const struct wanted *wanted)
     sent->decision.command = NULL; /* it may go while the write is under way */
     sent->by_command = wanted->decision.command != NULL;
     sent->from = control->job->status.phase;
+    sent->rv = control->job->meta.rv;
     free(take_ptr(sent->event_text));
     sent->event = wanted->why.event;
     if (sent->event && strcmp(control->job->status.message, wanted->why.message) != 0)
@@ -262,6 +264,22 @@ static void after_conflict(struct job_control *control)
                    backoff_next(&control->status_conflicts, loop_rng(loop)));
 }
 
+/* A write that leaves the job as we know it would be asked for again and again: the answer cannot
+ * be read, or what we write is dropped. */
+static void taken(struct job_control *control, const struct kube_result *result)
+{
+    struct single_write *write = &control->status_write;
+
+    backoff_reset(&control->status_conflicts);
+    (void)store_apply(control->controller->jobs, result->body);
+    if (control->job && control->job->meta.rv == control->sent.rv) {
+        single_write_retry(control, write);
+        return;
+    }
+    backoff_reset(&write->backoff);
+    announce(control);
+}
+
 static void written(const struct kube_result *result, void *arg)
 {
     struct job_control *control = arg;
@@ -269,14 +287,14 @@ static void written(const struct kube_result *result, void *arg)
 
     write->request = NULL;
     if (result->error.cls == ERROR_NONE) {
-        backoff_reset(&write->backoff);
-        backoff_reset(&control->status_conflicts);
-        announce(control);
-        (void)store_apply(control->controller->jobs, result->body);
+        taken(control, result);
+    } else if (result->error.cls == ERROR_NOT_FOUND) {
+        alive_doubt(control); /* news of its end is late, or the kind is gone */
+        single_write_refused(control, write, result);
     } else if (result->error.cls == ERROR_CONFLICT &&
                control->status_conflicts.failures < CONFLICTS_AT_ONCE) {
         after_conflict(control);
-    } else if (result->error.cls != ERROR_CANCELLED && result->error.cls != ERROR_NOT_FOUND) {
+    } else if (result->error.cls != ERROR_CANCELLED) {
         refused(control, result);
     }
     if (control->job)
