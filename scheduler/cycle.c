@@ -65,16 +65,25 @@ void cycle_request(struct scheduler *scheduler)
     loop_timer_set(loop, &cycle->timer, wait > COALESCE ? wait : COALESCE);
 }
 
+/* Jobs that wait to enter are looked at afresh: when their time comes may be another question. */
+static void take_config(struct scheduler *scheduler)
+{
+    fit_clear(&scheduler->cache);
+    sched_config_free(scheduler->config);
+    scheduler->config = scheduler->next_config;
+    scheduler->next_config = NULL;
+    cache_room(&scheduler->cache);
+    list_each(link, &scheduler->cache.admit)
+    {
+        cache_dirty(&scheduler->cache, container_of(link, struct sched_job, admit));
+    }
+}
+
 static void begin(struct scheduler *scheduler)
 {
     struct cycle *cycle = &scheduler->cycle;
-    if (scheduler->next_config) {
-        fit_clear(&scheduler->cache);
-        sched_config_free(scheduler->config);
-        scheduler->config = scheduler->next_config;
-        scheduler->next_config = NULL;
-        cache_room(&scheduler->cache);
-    }
+    if (scheduler->next_config)
+        take_config(scheduler);
     cycle->stage = CYCLE_ACTIONS;
     cycle->number++;
     cycle->action = 0;

@@ -127,6 +127,27 @@ static void the_plugin_has_a_time_for_all(void **state)
     assert_true(enters(WITH_GLOBAL, "\"volcano.sh/sla-waiting-time\":\"soon\"", 61));
 }
 
+/* The plugin comes, and with it the time of a job that waits already. */
+static void a_new_configuration_has_new_times(void **state)
+{
+    (void)state;
+    struct error err = ERROR_INIT;
+    struct cluster *c;
+    struct test_group *group = crowd(&c, "- plugins:\n  - name: overcommit\n", "");
+    run_for(c, 600 * SECOND);
+    scheduler_set_config(
+        c->scheduler,
+        sched_config_parse(
+            STR("actions: \"enqueue, allocate\"\ntiers:\n- plugins:\n  - name: sla\n" GLOBAL(
+                "20m") "- plugins:\n  - name: overcommit\n"),
+            &err));
+    run_for(c, CREATED + 1199 * SECOND - loop_wall(c->loop));
+    assert_silent(group, "Inqueue");
+    run_for(c, 2 * SECOND);
+    assert_says(group, "Inqueue");
+    cluster_free(c);
+}
+
 /* A no of its own tier, or of one before, is a no. */
 static void only_later_tiers_are_overruled(void **state)
 {
@@ -143,6 +164,7 @@ int main(void)
         cmocka_unit_test(who_has_waited_long_enough_enters),
         cmocka_unit_test(the_plugin_has_a_time_for_all),
         cmocka_unit_test(only_later_tiers_are_overruled),
+        cmocka_unit_test(a_new_configuration_has_new_times),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     return cmocka_run_group_tests(tests, NULL, NULL);
