@@ -109,6 +109,14 @@ static void weigh_all(struct drf *drf, const struct cache *cache)
         weigh(drf, cache, drf->jobs.items[i]);
 }
 
+/* It holds something or may yet: a job that waits to enter its queue, or for its pods, counts as
+ * one that can use more. */
+static bool has_part(const struct sched_job *job)
+{
+    bool waits = job->uid && (job->phase == JOB_PENDING || job->phase == JOB_INQUEUE);
+    return job->queue && (waits || job->allocated.n || job->pending.n);
+}
+
 static void make_tree(struct drf *drf, const struct cache *cache)
 {
     uint32_t width = resource_id_count();
@@ -121,7 +129,7 @@ static void make_tree(struct drf *drf, const struct cache *cache)
     }
     for (size_t i = 0; map_next(&cache->jobs_by_key, &i, NULL, &value);) {
         const struct sched_job *job = value;
-        if (!job->queue || (!job->allocated.n && !job->pending.n))
+        if (!has_part(job))
             continue;
         map_set(&drf->leaves, key_of(&job), hdrf_leaf(group_of(drf, job->queue)));
         vec_push(&drf->jobs, job);

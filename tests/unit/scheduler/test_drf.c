@@ -116,6 +116,27 @@ static void shares_follow_from_cycle_to_cycle(void **state)
     cluster_free(c);
 }
 
+/* The queue that holds nothing lets its job in first, though it is not the first by name. */
+static void jobs_enter_in_the_order_of_shares(void **state)
+{
+    (void)state;
+    struct cluster *c =
+        cluster_new(CONF("  - name: drf\n    enableHierarchy: true\n  - name: overcommit\n"));
+    add_nodes(c, 1, 4);
+    add_queue(c, "a", HIERARCHY("root/a", "1/1"), "");
+    add_queue(c, "b", HIERARCHY("root/b", "1/1"), "");
+    add_greedy(c, "a", "a", 3, "1");
+    run(c);
+    assert_bound(c, "a", 3);
+#define ONE_IN(queue) "\"minMember\":1,\"queue\":\"" queue "\",\"minResources\":{\"cpu\":\"1\"}"
+    struct test_group *a = add_group(c, "more", ONE_IN("a"));
+    struct test_group *b = add_group(c, "first", ONE_IN("b"));
+    run(c);
+    assert_says(a, "\"phase\":\"Pending\"");
+    assert_says(b, "\"phase\":\"Inqueue\"");
+    cluster_free(c);
+}
+
 int main(void)
 {
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
@@ -125,6 +146,7 @@ int main(void)
         cmocka_unit_test(groups_share_before_queues_do),
         cmocka_unit_test(saturated_groups_come_last),
         cmocka_unit_test(shares_follow_from_cycle_to_cycle),
+        cmocka_unit_test(jobs_enter_in_the_order_of_shares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
