@@ -134,7 +134,10 @@ static void a_new_configuration_has_new_times(void **state)
     struct error err = ERROR_INIT;
     struct cluster *c;
     struct test_group *group = crowd(&c, "- plugins:\n  - name: overcommit\n", "");
-    run_for(c, 600 * SECOND);
+    run_for(c, 20 * SECOND);
+    cache_room(&c->scheduler->cache);
+    scheduler_wake(c->scheduler);
+    run_for(c, SECOND / 2); /* asked for and told just now: nothing is due */
     scheduler_set_config(
         c->scheduler,
         sched_config_parse(
