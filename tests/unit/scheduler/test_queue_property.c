@@ -192,7 +192,7 @@ static void invariants_hold(void **state)
         live((uint64_t)seed, 60);
         return;
     }
-    for (uint64_t each = 1; each <= 90; each++) {
+    for (uint64_t each = 1; each <= 240; each++) {
         print_message("seed %llu\n", (unsigned long long)each);
         live(each, 60);
     }
