@@ -160,7 +160,7 @@ static bool take_offset(struct str *rest, int64_t *ret_seconds)
     return true;
 }
 
-bool time_parse(struct str text, int64_t *ret_wall_ns)
+static bool parse(struct str text, int64_t *ret_wall_ns, bool *ret_held)
 {
     int64_t seconds, fraction, offset;
     if (!take_seconds(&text, &seconds) || !take_fraction(&text, &fraction) ||
@@ -172,10 +172,37 @@ bool time_parse(struct str text, int64_t *ret_wall_ns)
         seconds++;
         fraction -= NSEC_PER_SEC;
     }
+    *ret_held = !__builtin_mul_overflow(seconds, NSEC_PER_SEC, ret_wall_ns) &&
+                !__builtin_add_overflow(*ret_wall_ns, fraction, ret_wall_ns);
+    if (!*ret_held)
+        *ret_wall_ns = seconds < 0 ? INT64_MIN : INT64_MAX;
+    return true;
+}
+
+bool time_parse_nearest(struct str text, int64_t *ret_wall_ns)
+{
     int64_t wall_ns;
-    if (__builtin_mul_overflow(seconds, NSEC_PER_SEC, &wall_ns) ||
-        __builtin_add_overflow(wall_ns, fraction, &wall_ns))
+    bool held;
+    if (!parse(text, &wall_ns, &held))
         return false;
     *ret_wall_ns = wall_ns;
     return true;
+}
+
+bool time_parse(struct str text, int64_t *ret_wall_ns)
+{
+    int64_t wall_ns;
+    bool held;
+    if (!parse(text, &wall_ns, &held) || !held)
+        return false;
+    *ret_wall_ns = wall_ns;
+    return true;
+}
+
+int64_t time_add(int64_t a_ns, int64_t b_ns)
+{
+    int64_t sum_ns;
+    if (__builtin_add_overflow(a_ns, b_ns, &sum_ns))
+        return b_ns < 0 ? INT64_MIN : INT64_MAX;
+    return sum_ns;
 }

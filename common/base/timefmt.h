@@ -20,6 +20,10 @@ size_t time_format(char text[TIME_TEXT_MAX], int64_t wall_ns);
 size_t time_format_micro(char text[TIME_TEXT_MAX], int64_t wall_ns);
 /* Parses RFC 3339 with optional fraction and any offset; false on anything else. */
 bool time_parse(struct str text, int64_t *ret_wall_ns);
+/* The same; a time that nanoseconds cannot hold becomes the nearest one that they can. */
+bool time_parse_nearest(struct str text, int64_t *ret_wall_ns);
+/* The sum of two times or durations; the nearest that can be held when it cannot. */
+int64_t time_add(int64_t a_ns, int64_t b_ns);
 
 /* Parses a Go duration ("1h30m", "300ms", "1.5s", "0"); false on anything else or overflow. */
 bool duration_parse(struct str text, int64_t *ret_ns);

@@ -144,11 +144,12 @@ static uint64_t read_rv(struct json_reader *reader)
     return rv;
 }
 
-static int64_t read_time(struct json_reader *reader, const char *error)
+static int64_t read_time(struct json_reader *reader,
+                         bool (*parse)(struct str text, int64_t *ret_wall_ns), const char *error)
 {
     struct str text = json_str(reader);
     int64_t wall_ns = 0;
-    if (!str_empty(text) && !time_parse(text, &wall_ns))
+    if (!str_empty(text) && !parse(text, &wall_ns))
         json_fail(reader, error);
     return wall_ns;
 }
@@ -232,9 +233,12 @@ static void read_member(struct json_reader *reader, struct str key, struct kube_
     else if (str_is(key, "generation"))
         meta->generation = json_i64(reader);
     else if (str_is(key, "creationTimestamp"))
-        meta->created_ns = read_time(reader, "metadata.creationTimestamp is not an RFC 3339 time");
+        meta->created_ns =
+            read_time(reader, time_parse, "metadata.creationTimestamp is not an RFC 3339 time");
     else if (str_is(key, "deletionTimestamp"))
-        meta->deleted_ns = read_time(reader, "metadata.deletionTimestamp is not an RFC 3339 time");
+        /* A grace time may be one of centuries. */
+        meta->deleted_ns = read_time(reader, time_parse_nearest,
+                                     "metadata.deletionTimestamp is not an RFC 3339 time");
     else if (str_is(key, "deletionGracePeriodSeconds"))
         meta->deletion_grace_s = read_grace(reader);
     else if (str_is(key, "ownerReferences"))

@@ -79,7 +79,7 @@ static void wait_for(struct gc_entry *entry, int64_t delay_ns)
 static int64_t time_left(const struct gc *gc, const struct job *job)
 {
     const int64_t ttl = job->ttl_seconds * NSEC_PER_SEC;
-    const int64_t left = job->status.transition_ns + ttl - loop_wall(gc->loop);
+    const int64_t left = time_add(job->status.transition_ns, ttl) - loop_wall(gc->loop);
 
     if (job->status.transition_ns == 0 || left > ttl)
         return ttl;

@@ -106,7 +106,7 @@ static bool explain_overdue(const struct job_control *control, enum job_phase ph
     const struct overdue overdue = find_overdue(control);
     if (!overdue.pod)
         return false;
-    const int64_t at_ns = overdue.pod->meta.deleted_ns + STILL_TERMINATING_NS;
+    const int64_t at_ns = time_add(overdue.pod->meta.deleted_ns, STILL_TERMINATING_NS);
     if (at_ns > loop_wall(control->controller->loop)) {
         explanation->next_ns = at_ns;
         return false;

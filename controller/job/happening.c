@@ -110,7 +110,7 @@ static bool act(const struct job_control *control, enum job_action action,
 
 static void wait_for(struct job_waits *waits, const struct job_policy *policy, int64_t at_ns)
 {
-    const int64_t due_ns = at_ns + policy->timeout_ns;
+    const int64_t due_ns = time_add(at_ns, policy->timeout_ns);
 
     if (waits->next_ns == 0 || due_ns < waits->next_ns)
         waits->next_ns = due_ns;
@@ -132,7 +132,7 @@ static bool consider(struct search *search, const struct job_happening *what)
 
     if (!policy)
         return false;
-    if (policy->timeout_ns > 0 && what->at_ns + policy->timeout_ns > search->now_ns) {
+    if (policy->timeout_ns > 0 && time_add(what->at_ns, policy->timeout_ns) > search->now_ns) {
         wait_for(search->waits, policy, what->at_ns);
         return false;
     }

@@ -55,6 +55,12 @@ static void test_extremes(void **state)
     assert_false(time_parse(STR("1677-09-21T00:12:43.145224191Z"), &ns));
     assert_false(time_parse(STR("0001-01-01T00:00:00Z"), &ns));
     assert_false(time_parse(STR("9999-12-31T23:59:59Z"), &ns));
+    assert_true(time_parse_nearest(STR("9999-12-31T23:59:59Z"), &ns) && ns == INT64_MAX);
+    assert_true(time_parse_nearest(STR("0001-01-01T00:00:00Z"), &ns) && ns == INT64_MIN);
+    assert_true(time_parse_nearest(STR("1970-01-01T00:00:01Z"), &ns) && ns == NSEC_PER_SEC);
+    assert_false(time_parse_nearest(STR("9999-13-31T23:59:59Z"), &ns));
+    assert_true(time_add(INT64_MAX - 1, 2) == INT64_MAX && time_add(INT64_MIN, -1) == INT64_MIN);
+    assert_true(time_add(3, -5) == -2);
 }
 
 static void test_offsets_and_fractions(void **state)

@@ -134,6 +134,9 @@ static void a_step_of_the_clock_changes_nothing(void **state)
     assert_true(is_there(scene));
     cluster_run(&scene->cluster, 1200);
     assert_false(is_there(scene));
+    job(scene, "Completed", "2147483647", INT64_C(-7400000000)); /* both of centuries */
+    cluster_run(&scene->cluster, 600000);
+    assert_true(is_there(scene));
 }
 
 static void what_the_watch_has_not_told_is_seen_before_the_delete(void **state)

@@ -342,6 +342,26 @@ static void a_pod_that_does_not_start_in_time_is_replaced_alone(void **state)
         play_lines(&server->said, "ExecuteAction: Execute action RestartPod after 10s"), 2);
 }
 
+/* The longest that there is, and times that a clock gone wrong has written. */
+static void a_timeout_of_centuries_is_not_over_at_once(void **state)
+{
+    struct server *server = *state;
+
+    play_start(server, JOB(1,
+                           POLICIES(AND_TIMEOUT("PodFailed", "2562047h") "," AND_TIMEOUT(
+                               "PodPending", "2562047h47m")),
+                           TASK("w", 2, "")));
+    play_exit(server, "j-w-0", 1, 0);
+    play_pod(server, "j-w-1", "Pending");
+    run(server, 10000);
+    play_pod_patch(server, "j-w-0",
+                   "{\"status\":{\"containerStatuses\":[{\"state\":{\"terminated\":{\"exitCode\":1,"
+                   "\"finishedAt\":\"2262-04-01T00:00:00Z\"}}}]}}");
+    run(server, 10000);
+    assert_int_equal(play_number(server, "version"), 0);
+    assert_int_equal(play_lines(&server->said, "ExecuteAction: Start"), 0);
+}
+
 static void a_delayed_action_is_told_of_once(void **state)
 {
     struct server *server = *state;
@@ -441,6 +461,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_delayed_action_is_told_of_once, server_setup,
                                         server_teardown),
         cmocka_unit_test(timeouts_go_on_over_a_restart_of_the_controller),
+        cmocka_unit_test_setup_teardown(a_timeout_of_centuries_is_not_over_at_once, server_setup,
+                                        server_teardown),
         cmocka_unit_test_setup_teardown(an_eviction_is_forgiven_when_the_pod_runs_again_in_time,
                                         server_setup, server_teardown),
     };

@@ -95,6 +95,23 @@ static void a_delete_that_changes_nothing_is_tried_seldom(void **state)
     assert_string_equal(play_phase(server), "Aborted");
 }
 
+/* A grace time of three centuries: Kubernetes takes it. */
+static void a_pod_that_goes_in_centuries_is_deleted_once(void **state)
+{
+    struct server *server = *state;
+
+    play_start(server, SPEC(2, 2));
+    play_pod_patch(server, "j-w-0",
+                   "{\"metadata\":{\"deletionTimestamp\":\"2326-01-01T00:00:00Z\","
+                   "\"deletionGracePeriodSeconds\":9460800000}}");
+    play_command(server, "c", "AbortJob");
+    run(server, 2000);
+    assert_int_equal(server->pod_deletes, 1);
+    assert_int_equal(play_number(server, "terminating"), 1);
+    assert_int_equal(asked_within(server, 2 * HALF_A_MINUTE), 0);
+    assert_string_equal(play_message(server), "");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, server_setup, server_teardown)
 
 int main(void)
@@ -104,6 +121,7 @@ int main(void)
         TEST(a_job_whose_status_is_not_found_is_written_seldom),
         TEST(a_job_that_cannot_be_read_is_written_seldom),
         TEST(a_delete_that_changes_nothing_is_tried_seldom),
+        TEST(a_pod_that_goes_in_centuries_is_deleted_once),
     };
 
     server_quiet();
