@@ -18,6 +18,9 @@
 #include "json/writer.h"
 #include <inttypes.h>
 
+/* A queue may be heard of later than its Commands: so long they wait for it. */
+#define LATE_NEWS (15 * NSEC_PER_SEC)
+
 #define PATH_QUEUE "/apis/" SCHEDULING_API_VERSION "/queues/"
 
 struct queues {
@@ -51,6 +54,7 @@ struct queue_entry {
     const char *uid, *rv, *ns, *what; /* interned: of the object it is about; see prepare() */
     struct loop_timer retry;
     struct backoff backoff;
+    bool waited; /* its Commands have waited for news of the queue */
     bool dirty;
 };
 
@@ -302,10 +306,25 @@ static void apply_answer(struct queue_entry *entry, const struct kube_result *re
         (void)store_apply(stores->queues, result->body);
 }
 
+static void try_later(struct queue_entry *entry)
+{
+    struct loop *loop = entry->queues->loop;
+
+    loop_timer_set(loop, &entry->retry, backoff_next(&entry->backoff, loop_rng(loop)));
+}
+
+/* The write was taken and left the queue as we know it: it would be asked for again at once. */
+static bool changed_nothing(const struct queue_entry *entry)
+{
+    uint64_t rv = 0;
+
+    return entry->step != STEP_COMMAND && entry->queue && str_to_u64(str_of(entry->rv), &rv) &&
+           entry->queue->meta.rv == rv;
+}
+
 static void answered(const struct kube_result *result, void *arg)
 {
     struct queue_entry *entry = arg;
-    struct queues *queues = entry->queues;
     const bool settled = entry->step == STEP_COMMAND && (result->error.cls == ERROR_NOT_FOUND ||
                                                          result->error.cls == ERROR_CONFLICT);
 
@@ -313,6 +332,10 @@ static void answered(const struct kube_result *result, void *arg)
     if (result->error.cls == ERROR_NONE && entry->step == STEP_STATE)
         tell_written(entry);
     apply_answer(entry, result);
+    if (result->error.cls == ERROR_NONE && changed_nothing(entry)) {
+        try_later(entry);
+        return;
+    }
     if (result->error.cls == ERROR_NONE || settled || result->error.cls == ERROR_CANCELLED) {
         backoff_reset(&entry->backoff);
         mark(entry);
@@ -322,8 +345,7 @@ static void answered(const struct kube_result *result, void *arg)
     if (entry->step == STEP_STATE && result->error.cls != ERROR_CONFLICT)
         tell(entry, EVENT_WARNING, queue_state_is_closed(entry->state) ? "CloseQueue" : "OpenQueue",
              result->error.text);
-    loop_timer_set(queues->loop, &entry->retry,
-                   backoff_next(&entry->backoff, loop_rng(queues->loop)));
+    try_later(entry);
 }
 
 /* Notes what the request is about: a Command, or the queue as it is now. */
@@ -361,6 +383,16 @@ static void submit(struct queue_entry *entry)
     entry->request = window_submit(entry->queues->window, &spec);
 }
 
+/* True while a Command has to wait for a queue that is not known. */
+static bool waits_for_queue(struct queue_entry *entry)
+{
+    if (entry->queue || entry->waited)
+        return false;
+    entry->waited = true;
+    loop_timer_set(entry->queues->loop, &entry->retry, LATE_NEWS);
+    return true;
+}
+
 static void look_at(struct queue_entry *entry)
 {
     const char *state = "";
@@ -369,6 +401,8 @@ static void look_at(struct queue_entry *entry)
     if (entry->request || loop_timer_active(&entry->retry))
         return;
     step = next_step(entry, &state);
+    if (step == STEP_COMMAND && waits_for_queue(entry))
+        return;
     if (step != STEP_NONE) {
         prepare(entry, step, state);
         submit(entry);
@@ -448,6 +482,10 @@ static void queue_changed(void *arg, void *old_object, void *new_object)
     struct queue *old = old_object, *now = new_object;
     struct queue_entry *entry = entry_get(queues, (now ? now : old)->meta.name);
 
+    if (!entry->queue) {
+        entry->waited = false;
+        loop_timer_cancel(queues->loop, &entry->retry);
+    }
     entry->queue = now;
     tell_counts(entry);
     mark(entry);
@@ -496,6 +534,8 @@ static void add_command(struct queue_entry *entry, struct command *command)
 static void remove_command(struct queue_entry *entry, const struct command *command)
 {
     (void)command_list_remove(&entry->commands, command);
+    if (entry->commands.n == 0)
+        entry->waited = false;
     mark(entry);
 }
 

@@ -8,7 +8,8 @@
  * root. The root does not close. One write for a queue at a time, of status.state alone
  * (server-side apply as queue-controller, of the version that was looked at), or of the annotation
  * or the parent; a queue at rest costs none. A Command is deleted after what it asked for was
- * written; one that can do nothing is deleted with an Event. Loop thread only.
+ * written; one that can do nothing is deleted with an Event, one for a queue that is not known some
+ * seconds later, since it may be heard of late. Loop thread only.
  */
 #ifndef PUMICE_CONTROLLER_QUEUE_QUEUES_H
 #define PUMICE_CONTROLLER_QUEUE_QUEUES_H

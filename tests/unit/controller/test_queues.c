@@ -88,6 +88,11 @@ static void command(struct scene *scene, const char *action, const char *name)
 
     cluster_put(&scene->cluster, COMMAND, text);
     cluster_run(&scene->cluster, 1000);
+}
+
+static void obeyed_command(struct scene *scene, const char *action, const char *name)
+{
+    command(scene, action, name);
     assert_null(cluster_get(&scene->cluster, COMMAND));
 }
 
@@ -170,12 +175,12 @@ static void a_queue_closes_with_its_last_group(void **state)
 
     queue(scene, QUEUE("q"), "root", "\"state\":\"Open\"");
     group(scene, "q");
-    command(scene, "CloseQueue", "q");
+    obeyed_command(scene, "CloseQueue", "q");
     expect(scene, QUEUE("q"), "Closing");
     cluster_remove(&scene->cluster, GROUP);
     cluster_run(&scene->cluster, 1000);
     expect(scene, QUEUE("q"), "Closed");
-    command(scene, "OpenQueue", "q");
+    obeyed_command(scene, "OpenQueue", "q");
     expect(scene, QUEUE("q"), "Open");
     assert_int_equal(cluster_count(&scene->cluster, STATE_WRITE), 3);
     assert_true(cluster_said(&scene->cluster, "Close queue succeed"));
@@ -217,7 +222,7 @@ static void the_root_does_not_close(void **state)
 {
     struct scene *scene = *state;
 
-    command(scene, "CloseQueue", "root");
+    obeyed_command(scene, "CloseQueue", "root");
     expect(scene, QUEUE("root"), "Open");
     cluster_run(&scene->cluster, 1000);
     assert_true(cluster_said(&scene->cluster, "the root queue cannot be closed"));
@@ -228,9 +233,12 @@ static void commands_that_can_do_nothing_go(void **state)
     struct scene *scene = *state;
 
     queue(scene, QUEUE("q"), "root", "\"state\":\"Open\"");
-    command(scene, "OpenQueue", "q");
-    command(scene, "AbortJob", "q");
+    obeyed_command(scene, "OpenQueue", "q");
+    obeyed_command(scene, "AbortJob", "q");
     command(scene, "CloseQueue", "no-such-queue");
+    assert_non_null(cluster_get(&scene->cluster, COMMAND)); /* it may be heard of later */
+    cluster_run(&scene->cluster, 20000);
+    assert_null(cluster_get(&scene->cluster, COMMAND));
     expect(scene, QUEUE("q"), "Open");
     assert_int_equal(cluster_count(&scene->cluster, STATE_WRITE), 0);
     assert_true(cluster_said(&scene->cluster, "CommandIgnored"));
@@ -240,6 +248,35 @@ static void commands_that_can_do_nothing_go(void **state)
     cluster_run(&scene->cluster, 1000);
     assert_null(cluster_get(&scene->cluster, COMMAND));
     expect(scene, QUEUE("q"), "Open");
+}
+
+static void a_command_waits_for_late_news_of_its_queue(void **state)
+{
+    struct scene *scene = *state;
+
+    command(scene, "CloseQueue", "q");
+    cluster_run(&scene->cluster, 10000);
+    queue(scene, QUEUE("q"), "root", "\"state\":\"Open\"");
+    expect(scene, QUEUE("q"), "Closed");
+    assert_null(cluster_get(&scene->cluster, COMMAND));
+}
+
+/* The queue is written, and what comes back cannot be read. */
+static void a_queue_that_cannot_be_read_is_written_seldom(void **state)
+{
+    struct scene *scene = *state;
+
+    queue(scene, QUEUE("q"), "root", "\"state\":\"Open\"");
+    queue(scene, QUEUE("child"), "q", "\"state\":\"Open\"");
+    cluster_merge(&scene->cluster, QUEUE("child"),
+                  "{\"spec\":{\"capability\":{\"cpu\":\"lots\"}}}");
+    unsigned requests = scene->cluster.fake->requests;
+    obeyed_command(scene, "CloseQueue", "q");
+    cluster_run(&scene->cluster, 30000);
+    assert_in_range(scene->cluster.fake->requests - requests, 3, 30);
+    cluster_merge(&scene->cluster, QUEUE("child"), "{\"spec\":{\"capability\":{\"cpu\":\"1\"}}}");
+    cluster_run(&scene->cluster, 60000);
+    expect(scene, QUEUE("child"), "Closed");
 }
 
 static void commands_for_jobs_are_left_alone(void **state)
@@ -291,15 +328,15 @@ static void children_close_and_open_with_their_parent(void **state)
     queue(scene, QUEUE("grandchild"), "child", "\"state\":\"Open\"");
     queue(scene, QUEUE("shut"), "q", "\"state\":\"Closed\"");
     group(scene, "child");
-    command(scene, "CloseQueue", "q");
+    obeyed_command(scene, "CloseQueue", "q");
     expect(scene, QUEUE("q"), "Closed");
     expect(scene, QUEUE("child"), "Closing");
     expect(scene, QUEUE("grandchild"), "Closed");
     assert_string_equal(mark(scene, QUEUE("child")), "true");
     assert_string_equal(mark(scene, QUEUE("grandchild")), "true");
-    command(scene, "OpenQueue", "child");
+    obeyed_command(scene, "OpenQueue", "child");
     expect(scene, QUEUE("child"), "Closing"); /* not below a closed one */
-    command(scene, "OpenQueue", "q");
+    obeyed_command(scene, "OpenQueue", "q");
     cluster_run(&scene->cluster, 2000);
     expect(scene, QUEUE("q"), "Open");
     expect(scene, QUEUE("child"), "Open");
@@ -392,13 +429,13 @@ static void what_becomes_of_a_command_is_told(void **state)
 
     queue(scene, QUEUE("q"), "root", "\"state\":\"Open\"");
     queue(scene, QUEUE("child"), "q", "\"state\":\"Open\"");
-    command(scene, "CloseQueue", "q");
+    obeyed_command(scene, "CloseQueue", "q");
     cluster_run(&scene->cluster, 1000);
     assert_true(told(scene, "Normal", "CloseQueue", "Close queue succeed"));
-    command(scene, "OpenQueue", "child");
+    obeyed_command(scene, "OpenQueue", "child");
     cluster_run(&scene->cluster, 1000);
     assert_true(told(scene, "Warning", "OpenQueue", "its parent is closed"));
-    command(scene, "CloseQueue", "root");
+    obeyed_command(scene, "CloseQueue", "root");
     cluster_run(&scene->cluster, 1000);
     assert_true(told(scene, "Warning", "CloseQueue", "the root queue cannot be closed"));
 }
@@ -524,6 +561,8 @@ int main(void)
         TEST(a_state_that_a_user_writes_holds),
         TEST(the_root_does_not_close),
         TEST(commands_that_can_do_nothing_go),
+        TEST(a_command_waits_for_late_news_of_its_queue),
+        TEST(a_queue_that_cannot_be_read_is_written_seldom),
         TEST(commands_for_jobs_are_left_alone),
         TEST(a_command_is_obeyed_once),
         TEST(children_close_and_open_with_their_parent),
