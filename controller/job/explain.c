@@ -119,6 +119,26 @@ static bool explain_overdue(const struct job_control *control, enum job_phase ph
     return true;
 }
 
+/* The PodGroup of the run before goes before there is another. */
+static bool explain_old_group(const struct job_control *control, struct explanation *explanation)
+{
+    const struct podgroup *podgroup = control->podgroup;
+
+    if (!group_is_old(control) || !podgroup->meta.deleted_ns)
+        return false;
+    const int64_t at_ns = time_add(podgroup->meta.deleted_ns, STILL_TERMINATING_NS);
+    if (at_ns > loop_wall(control->controller->loop)) {
+        explanation->next_ns = at_ns;
+        return false;
+    }
+    explanation->reason = explanation->event = "PodGroupStillTerminating";
+    explanation->message = explanation->text;
+    (void)snprintf(explanation->text, sizeof(explanation->text),
+                   "PodGroup %.250s of the run before was to be gone by now and is still there",
+                   podgroup->meta.name);
+    return true;
+}
+
 /* ---- the rest ---------------------------------------------------------------------------------
  */
 
@@ -177,7 +197,8 @@ void explain(const struct job_control *control, enum job_phase phase,
         return;
     }
     if (explain_trouble(control, ret_explanation) ||
-        explain_overdue(control, phase, ret_explanation) || phase != JOB_PENDING)
+        explain_overdue(control, phase, ret_explanation) ||
+        explain_old_group(control, ret_explanation) || phase != JOB_PENDING)
         return;
     if (!explain_group(control, ret_explanation))
         (void)explain_dependency(control, ret_explanation);

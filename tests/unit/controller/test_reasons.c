@@ -59,6 +59,29 @@ static void what_the_scheduler_says_is_told_once_for_each_change(void **state)
     assert_int_equal(play_lines(&server->said, "PodGroupPending: "), 2);
 }
 
+/* A finalizer keeps the PodGroup of the run before. */
+static void a_group_that_does_not_go_is_told_of(void **state)
+{
+    struct server *server = *state;
+    cleanup_buf struct buf text = BUF_INIT(1024);
+
+    play_start(server, SPEC(2, 2));
+    cJSON *group = server_get(server, SERVER_GROUPS, GROUP_NAME);
+    json_set_time(json_at(group, "metadata"), "deletionTimestamp", loop_wall(server->loop));
+    server_touch(server, SERVER_GROUPS, group);
+    play_command(server, "c", "RestartJob");
+    run(server, 20000);
+    assert_string_equal(reason(server), "");
+    run(server, 40000);
+    assert_string_equal(reason(server), "PodGroupStillTerminating");
+    assert_int_equal(play_lines(&server->said, "PodGroupStillTerminating: PodGroup " GROUP_NAME),
+                     1);
+    server_remove(server, SERVER_GROUPS, GROUP_NAME);
+    run(server, 5000);
+    assert_string_equal(play_phase(server), "Running");
+    assert_string_equal(reason(server), "");
+}
+
 /* ---- the API server's -------------------------------------------------------------------------
  */
 
@@ -227,6 +250,8 @@ int main(void)
     const struct CMUnitTest all[] = {
         cmocka_unit_test_setup_teardown(what_the_scheduler_says_is_told_once_for_each_change,
                                         server_setup, server_teardown),
+        cmocka_unit_test_setup_teardown(a_group_that_does_not_go_is_told_of, server_setup,
+                                        server_teardown),
         cmocka_unit_test(refusals_that_can_heal_are_waited_for),
         cmocka_unit_test_setup_teardown(a_status_that_cannot_be_written_is_told_of, server_setup,
                                         server_teardown),
