@@ -272,6 +272,14 @@ static bool apply_answer(const struct group *group, const struct kube_result *re
     return cls == ERROR_NONE;
 }
 
+/* Whoever undoes what we wrote is not argued with in a tight loop. */
+static bool is_undone(struct group *group)
+{
+    cleanup_buf struct buf body = BUF_INIT(LIMIT_REQUEST_BODY);
+
+    return group->step != GROUP_DELETE && next_step(group, &body) == group->step;
+}
+
 static void answered(const struct kube_result *result, void *arg)
 {
     struct group *group = arg;
@@ -279,11 +287,12 @@ static void answered(const struct kube_result *result, void *arg)
 
     group->request = NULL;
     group_mark(group);
-    if (apply_answer(group, result)) {
+    const bool taken = apply_answer(group, result);
+    if (taken && !is_undone(group)) {
         backoff_reset(&group->backoff);
         return;
     }
-    if (result->error.cls != ERROR_CANCELLED)
+    if (!taken && result->error.cls != ERROR_CANCELLED)
         log_warn("PodGroup %s/%s: %s", group->ns, group->name, result->error.text);
     loop_timer_set(podgroups->loop, &group->retry,
                    backoff_next(&group->backoff, loop_rng(podgroups->loop)));

@@ -96,11 +96,12 @@ static void answered(const struct kube_result *result, void *arg)
     else if (cls == ERROR_NOT_FOUND || cls == ERROR_CONFLICT)
         store_forget(member->pods, str_of(group->ns), str_of(member->name), str_of(member->uid));
     member->request = NULL;
-    if (cls == ERROR_NONE || !member->pod) {
+    /* Whoever takes the annotation off is not argued with in a tight loop. */
+    if (!member->pod || (cls == ERROR_NONE && *annotation(member->pod))) {
         settle(member);
         return;
     }
-    if (cls != ERROR_CANCELLED)
+    if (cls != ERROR_NONE && cls != ERROR_CANCELLED)
         log_warn("pod %s/%s: PodGroup %s: %s", group->ns, member->name, group->name,
                  result->error.text);
     loop_timer_set(group->podgroups->loop, &member->retry,

@@ -595,6 +595,31 @@ static void a_change_that_is_refused_is_tried_again_slowly(void **state)
     assert_int_equal(json_number(group_spec(scene), "minMember"), 2);
 }
 
+/* Writes are taken, and undone by somebody's webhook. */
+static int take_changes(struct cluster *cluster, const struct kube_call_spec *spec)
+{
+    (void)cluster;
+    return spec->method == KUBE_PATCH ? 200 : 0;
+}
+
+static void what_is_undone_is_tried_again_slowly(void **state)
+{
+    struct scene *scene = *state;
+
+    put_owner(scene, RS, MINIMUM("3"), "");
+    put_pod(scene, POD("p"), "ReplicaSet", 0, "", CPU);
+    scene->cluster.fault = take_changes;
+    const unsigned requests = scene->cluster.fake->requests;
+    put_owner(scene, RS, MINIMUM("2"), "");
+    put_pod(scene, POD("q"), "ReplicaSet", 0, "", CPU);
+    cluster_run(&scene->cluster, 30000);
+    assert_in_range(scene->cluster.fake->requests - requests, 4, 30);
+    scene->cluster.fault = NULL;
+    cluster_run(&scene->cluster, 60000);
+    assert_int_equal(json_number(group_spec(scene), "minMember"), 2);
+    assert_string_equal(group_of(scene, POD("q")), "podgroup-u1");
+}
+
 static void pods_of_all_schedulers_keep_a_group(void **state)
 {
     struct scene *scene = *state;
@@ -644,6 +669,7 @@ int main(void)
         TEST(a_group_that_is_deleted_is_made_again),
         TEST(flags_turn_inheriting_and_following_off),
         TEST(a_change_that_is_refused_is_tried_again_slowly),
+        TEST(what_is_undone_is_tried_again_slowly),
         TEST(pods_of_all_schedulers_keep_a_group),
     };
 
