@@ -46,6 +46,7 @@ struct controller {
     uint32_t creation_chunk;                   /* creates of one job under way at most */
     struct loop_timer sweep;                   /* when Commands for no job are looked for */
     bool sweep_due;                            /* that time has come */
+    uint64_t sweep_rv;                         /* of the youngest Command that it is for */
     bool leading;                              /* may write for jobs */
     bool jobs_off, queues_off, garbage_off;    /* see controller_set_parts */
     bool owner_annotations_off, workloads_off; /* the same */

@@ -8,8 +8,7 @@
 #include "controller/job/lifecycle.h"
 #include "controller/job/wire.h"
 
-/* A job may be heard of later than its command: so long after the last news of a command for none
- * they are taken for lost. */
+/* A job may be heard of later than its command: so long one that is for none waits. */
 #define SWEEP_AFTER (15 * NSEC_PER_SEC)
 
 /* The DELETE of one command, by its UID in controller->command_deletes. */
@@ -242,8 +241,20 @@ void commands_init(struct controller *controller)
     loop_timer_init(&controller->sweep, sweep_now, controller);
 }
 
+/* Those that come while others wait are for the sweep after, so that a stream of them puts off
+ * none. */
 void commands_sweep_later(struct controller *controller)
 {
+    size_t position = 0;
+    const struct command *command;
+
+    if (loop_timer_active(&controller->sweep))
+        return;
+    controller->sweep_rv = 0;
+    while ((command = store_next(controller->commands, &position))) {
+        if (command->meta.rv > controller->sweep_rv)
+            controller->sweep_rv = command->meta.rv;
+    }
     loop_timer_set(controller->loop, &controller->sweep, SWEEP_AFTER);
 }
 
@@ -251,6 +262,7 @@ void commands_sweep(struct controller *controller)
 {
     size_t position = 0;
     struct command *command;
+    bool younger = false;
 
     if (!controller->sweep_due)
         return;
@@ -258,9 +270,15 @@ void commands_sweep(struct controller *controller)
     while ((command = store_next(controller->commands, &position))) {
         if (!for_a_job(command) || find(controller, command))
             continue;
+        if (command->meta.rv > controller->sweep_rv) {
+            younger = true;
+            continue;
+        }
         log_warn("command %s/%s: there is no job %s%s%s, it is deleted", command->meta.ns,
                  command->meta.name, command->target_name, *command->target_uid ? " of UID " : "",
                  command->target_uid);
         command_remove(controller, command);
     }
+    if (younger)
+        commands_sweep_later(controller);
 }

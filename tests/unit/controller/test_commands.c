@@ -284,6 +284,25 @@ static void commands_go_with_their_job(void **state)
     assert_null(server_get(server, SERVER_COMMANDS, "stop"));
 }
 
+/* They come without end, each for a job that there is not. */
+static void a_stream_of_lost_commands_is_cleared_away(void **state)
+{
+    struct server *server = *state;
+
+    for (int i = 0; i < 30; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof(name), "lost-%d", i);
+        play_command_for(server, name, "AbortJob", "nobody", NULL);
+        run(server, 10000);
+        assert_in_range(map_count(&server->objects[SERVER_COMMANDS]), 1, 4);
+    }
+    play_command_for(server, "late", "AbortJob", "j", NULL);
+    run(server, 14000);
+    assert_non_null(server_get(server, SERVER_COMMANDS, "late"));
+    run(server, 20000);
+    assert_int_equal(map_count(&server->objects[SERVER_COMMANDS]), 0);
+}
+
 int main(void)
 {
     server_quiet();
@@ -303,6 +322,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_command_may_come_before_its_job, server_setup,
                                         server_teardown),
         cmocka_unit_test_setup_teardown(commands_go_with_their_job, server_setup, server_teardown),
+        cmocka_unit_test_setup_teardown(a_stream_of_lost_commands_is_cleared_away, server_setup,
+                                        server_teardown),
         cmocka_unit_test_setup_teardown(a_command_may_leave_the_uid_out, server_setup,
                                         server_teardown),
     };
