@@ -59,8 +59,9 @@ class State:
                 (not pod.had_ended and (pod.version < self.version or not self.wants_pods())))
 
     def wants(self, pod):
-        """True when just this pod is to be made."""
-        return (self.wants_pods() and self.phase != "Restarting" and
+        """True when just this pod is to be made. Creates that were on their way when a pod or a task
+        was restarted go on, with the new retry count."""
+        return (self.wants_pods() and (self.phase != "Restarting" or self.all_below == 0) and
                 pod.version == self.version and pod.retries == self.retries and
                 pod.index < self.replicas[pod.task])
 
