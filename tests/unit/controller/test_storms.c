@@ -4,7 +4,7 @@
  */
 #include "play.h"
 
-#define HALF_A_MINUTE 30000
+#define HALF_A_MINUTE INT64_C(30000)
 
 static size_t asked_within(struct server *server, int64_t ms)
 {
