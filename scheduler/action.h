@@ -1,5 +1,5 @@
 /*
- * The actions of a cycle: one file each under actions/, listed in actions/registry.c.
+ * The actions of a cycle: one file each under actions/, listed in actions/actions.h.
  *
  * An action is a state machine: the cycle calls `step` for small pieces of work until it is done,
  * with pauses between slices in which the loop serves others. Nothing changes the cache meanwhile

@@ -1,6 +1,6 @@
 /*
  * Scheduler plugins: tables of function pointers, one file each under plugins/, listed in
- * plugins/registry.c.
+ * plugins/plugins.h.
  *
  * The configuration makes one instance for each mention, in the order of its tiers. A plugin never
  * waits and never writes to the API server. Filter and score look at nothing but the class of a pod

@@ -379,10 +379,10 @@ def run_step(what, limit, background, results):
 
 def print_table(rows):
     """The table at the end."""
-    print(f"\n{'step':18}{'passed':>8}{'failed':>8}{'seconds':>9}")
+    print(f"\n{'step':20}{'passed':>8}{'failed':>8}{'seconds':>9}")
     for name, passed, failed, seconds, note in rows:
-        print(f"{name:18}{passed:8}{failed:8}{seconds:9.0f}  {note}".rstrip())
-    print(f"{'all':18}{sum(r[1] for r in rows):8}{sum(r[2] for r in rows):8}"
+        print(f"{name:20}{passed:8}{failed:8}{seconds:9.0f}  {note}".rstrip())
+    print(f"{'all':20}{sum(r[1] for r in rows):8}{sum(r[2] for r in rows):8}"
           f"{sum(r[3] for r in rows):9.0f}")
 
 
@@ -407,7 +407,7 @@ def run_all(steps, limit):
 
 def options():
     """The command line."""
-    listed = "\n".join(f"  {found.name:18}{found.text}" for found in STEPS.values())
+    listed = "\n".join(f"  {found.name:20}{found.text}" for found in STEPS.values())
     parser = argparse.ArgumentParser(
         prog="./test.sh", description="Runs all tests, or the steps named.",
         formatter_class=argparse.RawDescriptionHelpFormatter, epilog=f"steps:\n{listed}")

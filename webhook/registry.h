@@ -1,7 +1,7 @@
 /*
  * The table of admission rules: which handler answers for which path, resource and operations.
  *
- * A handler gets a struct case, reads the trees in it, reports problems or adds to the patch. It
+ * A handler gets a struct admission_case, reads the trees in it, reports problems or adds to the patch. It
  * runs on a pool thread, must not wait, and keeps nothing.
  */
 #ifndef PUMICE_WEBHOOK_REGISTRY_H

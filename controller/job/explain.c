@@ -185,6 +185,23 @@ static bool explain_dependency(const struct job_control *control, struct explana
     return true;
 }
 
+/* The last of its runs is over. */
+static bool explain_retries(const struct job_control *control, enum job_phase phase,
+                            struct explanation *explanation)
+{
+    const struct job_status *status = &control->job->status;
+
+    if (phase != JOB_FAILED || status->phase != JOB_RESTARTING ||
+        status->retry_count < job_max_retry(control->job))
+        return false;
+    explanation->reason = "MaxRetryReached";
+    explanation->message = explanation->text;
+    (void)snprintf(explanation->text, sizeof(explanation->text),
+                   "the job had to be restarted %d times, and maxRetry lets it be started %d times",
+                   status->retry_count, job_max_retry(control->job));
+    return true;
+}
+
 void explain(const struct job_control *control, enum job_phase phase,
              struct explanation *ret_explanation)
 {
@@ -198,7 +215,8 @@ void explain(const struct job_control *control, enum job_phase phase,
     }
     if (explain_trouble(control, ret_explanation) ||
         explain_overdue(control, phase, ret_explanation) ||
-        explain_old_group(control, ret_explanation) || phase != JOB_PENDING)
+        explain_old_group(control, ret_explanation) ||
+        explain_retries(control, phase, ret_explanation) || phase != JOB_PENDING)
         return;
     if (!explain_group(control, ret_explanation))
         (void)explain_dependency(control, ret_explanation);

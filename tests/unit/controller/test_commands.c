@@ -42,6 +42,9 @@ static void max_retry_counts_runs(void **state)
         assert_true(play_has_pod(server, "j-w-0"));
         assert_false(play_has_pod(server, "j-w-1"));
         assert_int_equal(play_number(server, "failed"), 1);
+        const cJSON *state_now = json_at(play_status(server), "state");
+        assert_string_equal(json_text(state_now, "reason"), "MaxRetryReached");
+        assert_non_null(strstr(play_message(server), "had to be restarted"));
         assert_null(server_get(server, SERVER_GROUPS, GROUP_NAME));
         (void)server_teardown(&arg);
     }
