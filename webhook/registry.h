@@ -1,8 +1,8 @@
 /*
  * The table of admission rules: which handler answers for which path, resource and operations.
  *
- * A handler gets a struct admission_case, reads the trees in it, reports problems or adds to the patch. It
- * runs on a pool thread, must not wait, and keeps nothing.
+ * A handler gets a struct admission_case, reads the trees in it, reports problems or adds to the
+ * patch. It runs on a pool thread, must not wait, and keeps nothing.
  */
 #ifndef PUMICE_WEBHOOK_REGISTRY_H
 #define PUMICE_WEBHOOK_REGISTRY_H
