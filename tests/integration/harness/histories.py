@@ -8,6 +8,7 @@ without cause, and none goes without one.
 """
 
 from bisect import bisect_right
+from collections import Counter
 from itertools import pairwise
 
 
@@ -85,7 +86,7 @@ class Pod:
 class History:
     """All states of a job and all its pods; `faults` are sentences.
 
-    deleters(pod) tells the names of those who asked for the pod's deletion. KWOK asks by name alone,
+    deleters(name, nth) tells who asked for the deletion of the nth pod of a name, from 0. KWOK asks by name alone,
     and late: now and then it hits a pod that has come in the place of the one that it meant. Such
     pods are counted in `mistaken`.
     """
@@ -109,10 +110,11 @@ class History:
                     f"{before.retries} to {after.version}, {after.retries}")
 
     def _judge_pods(self):
-        before = {}
+        before, came = {}, Counter()
         for pod in sorted(self.pods, key=lambda pod: pod.life.born):
             self._judge_create(pod, before.get(pod.name))
-            self._judge_delete(pod)
+            self._judge_delete(pod, came[pod.name])
+            came[pod.name] += 1
             if len(pod.life.nodes) > 1:
                 self.faults.append(f"{pod} was bound to {sorted(pod.life.nodes)}")
             before[pod.name] = pod
@@ -135,7 +137,7 @@ class History:
         if pod.index in states[-1].finished[pod.task]:
             self.faults.append(f"{pod} came although its index had finished")
 
-    def _judge_delete(self, pod):
+    def _judge_delete(self, pod, nth):
         life = pod.life
         if not life.deleted or life.uid in self.users:
             return
@@ -143,7 +145,7 @@ class History:
         states = self._between(life.born, life.deleted, LATE)
         if any(state.demands(pod) for state in states):
             return
-        who = self.deleters(pod)
+        who = self.deleters(pod.name, nth)
         if who == {"kwok"}:
             self.mistaken += 1
         else:

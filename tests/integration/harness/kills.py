@@ -517,20 +517,20 @@ class Scenario:
 # All of it
 
 
-def deleters(plane, ns, pod):
-    """Who asked for the deletion of a pod since it was made, by the audit log."""
-    found = set()
-    for record in plane.audit_records():
+def deleters(plane, ns, name, nth):
+    """Who asked for the deletion of the nth pod of a name, from 0, by the audit log."""
+    found, created = set(), -1
+
+    def is_about_it(record):
         target = record.get("objectRef", {})
-        if (record["stage"] != "ResponseComplete" or target.get("subresource") or
-                [target.get(key) for key in ("resource", "namespace", "name")] !=
-                ["pods", ns, pod.name]):
-            continue
-        at = datetime.fromisoformat(record["requestReceivedTimestamp"]).timestamp()
-        if record["verb"] == "create" and record["responseStatus"]["code"] == 201 and (
-                at < pod.life.deleted_at):
-            found = set()
-        elif record["verb"] == "delete" and at < pod.life.deleted_at + 1:
+        return (record["stage"] == "ResponseComplete" and not target.get("subresource") and
+                [target.get(key) for key in ("resource", "namespace", "name")] ==
+                ["pods", ns, name])
+    for record in sorted(filter(is_about_it, plane.audit_records()),
+                         key=lambda record: record["requestReceivedTimestamp"]):
+        if record["verb"] == "create":
+            created += record["responseStatus"]["code"] == 201
+        elif record["verb"] == "delete" and created == nth:
             found.add(record["user"]["username"])
     return found
 
@@ -567,7 +567,7 @@ def run(api, ns, pumice, seed, pods, kills, lease=None, pause=4, timeout=120):
         scenario.check_completed()
         witness.end()
         history = History(witness, JOB, scenario.deleted,
-                          lambda pod: deleters(pumice.plane, ns, pod))
+                          lambda name, nth: deleters(pumice.plane, ns, name, nth))
         assert not history.faults, "\n".join(history.faults)
         assert not witness.gaps
     finally:

@@ -7,7 +7,6 @@ between, `gaps` says so.
 
 import json
 import threading
-import time
 from dataclasses import dataclass, field
 
 from kubernetes.client.exceptions import ApiException
@@ -28,7 +27,6 @@ class Life:
     nodes: set = field(default_factory=set)  # it was seen bound to
     ended: int = 0  # Succeeded or Failed
     deleted: int = 0  # its deletion began
-    deleted_at: float = 0  # when that was seen, time.time()
     gone: int = 0
 
     def note(self, annotation):
@@ -54,7 +52,6 @@ class Life:
             self.ended = self.ended or version
         if verb == "DELETED" or "deletionTimestamp" in pod["metadata"]:
             self.deleted = self.deleted or version
-            self.deleted_at = self.deleted_at or time.time()
         if verb == "DELETED":
             self.gone = version
 
