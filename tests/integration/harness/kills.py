@@ -42,7 +42,7 @@ POLICIES = {"whole": {"event": "PodFailed", "action": "RestartTask"},
 
 
 class Replicas:
-    """Two controllers with a short lease in place of the one of `pumice`."""
+    """Two controllers with a short lease in place of the one of `pumice`, and its scheduler."""
 
     def __init__(self, pumice, lease=None):
         flags = {**pumice.controller.flags, **(lease or LEASE)}
@@ -50,6 +50,7 @@ class Replicas:
             "pumice-controllers"), {**flags, "healthz-address": address(),
                                     "listen-address": address()}, "listen-address",
             replica=f"-{number}") for number in (1, 2)]
+        self.scheduler = pumice.scheduler
         self._begins = {}  # name: where in its log the latest start begins
         self.lost = 0  # times that one left because it lost its lease
 
@@ -67,7 +68,7 @@ class Replicas:
 
     def revive(self, wanted):
         """Starts again what has lost its lease, as a Deployment does; nothing else may end."""
-        for binary in wanted:
+        for binary in [*wanted, self.scheduler]:
             if not binary.running():
                 if "lost the lease" not in self._said(binary):
                     raise ProcessError(f"{binary.name} ended by itself: {binary.exit_code()}, "
