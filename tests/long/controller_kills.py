@@ -27,7 +27,7 @@ from cluster import ControlPlane  # noqa: E402
 
 PODS_PER_NODE = 100
 COLUMNS = ("seed", "seconds", "pods", "deleted by users", "retries", "versions", "states",
-           "evictions unseen", "leases lost", "KWOK's mistakes")
+           "evictions unseen", "leases lost")
 
 
 def commit():
@@ -117,8 +117,7 @@ def report(options, seeds, made_of, rounds, faults):
         *("| " + " | ".join(str(round(one[key])) for key in COLUMNS) + " |" for one in rounds), "",
         "\"pods\" is how many ever existed, \"states\" how many versions of the job there were. "
         "An eviction is unseen when no controller was there to see it (`docs/differences.md`); "
-        "then it costs no retry. KWOK deletes by name, without the UID: its mistakes are pods that "
-        "it deleted in place of those before them, by the audit log.",
+        "then it costs no retry.",
         *([""] + [f"- {text[:1000]}" for text in faults] if faults else [])]
     options.report.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(lines) + "\n")

@@ -8,7 +8,6 @@ without cause, and none goes without one.
 """
 
 from bisect import bisect_right
-from collections import Counter
 from itertools import pairwise
 
 
@@ -84,15 +83,9 @@ class Pod:
 
 
 class History:
-    """All states of a job and all its pods; `faults` are sentences.
+    """All states of a job and all its pods; `faults` are sentences."""
 
-    deleters(name, nth) tells who asked for the deletion of the nth pod of a name, from 0. KWOK asks by name alone,
-    and late: now and then it hits a pod that has come in the place of the one that it meant. Such
-    pods are counted in `mistaken`.
-    """
-
-    def __init__(self, witness, name, deleted_by_users, deleters):
-        self.deleters, self.mistaken = deleters, 0
+    def __init__(self, witness, name, deleted_by_users):
         self.states = [State(*state) for state in witness.states[name]]
         self.starts = [state.since for state in self.states]
         self.pods = [Pod(life) for life in witness.snapshot().values()]
@@ -110,11 +103,10 @@ class History:
                     f"{before.retries} to {after.version}, {after.retries}")
 
     def _judge_pods(self):
-        before, came = {}, Counter()
+        before = {}
         for pod in sorted(self.pods, key=lambda pod: pod.life.born):
             self._judge_create(pod, before.get(pod.name))
-            self._judge_delete(pod, came[pod.name])
-            came[pod.name] += 1
+            self._judge_delete(pod)
             if len(pod.life.nodes) > 1:
                 self.faults.append(f"{pod} was bound to {sorted(pod.life.nodes)}")
             before[pod.name] = pod
@@ -137,16 +129,11 @@ class History:
         if pod.index in states[-1].finished[pod.task]:
             self.faults.append(f"{pod} came although its index had finished")
 
-    def _judge_delete(self, pod, nth):
+    def _judge_delete(self, pod):
         life = pod.life
         if not life.deleted or life.uid in self.users:
             return
         # The controller may hear of a change of the job after it has made the pod.
         states = self._between(life.born, life.deleted, LATE)
-        if any(state.demands(pod) for state in states):
-            return
-        who = self.deleters(pod.name, nth)
-        if who == {"kwok"}:
-            self.mistaken += 1
-        else:
-            self._fault(f"{pod} was deleted by {sorted(who)} and nothing demanded it", states)
+        if not any(state.demands(pod) for state in states):
+            self._fault(f"{pod} was deleted and nothing demanded it", states)

@@ -132,13 +132,14 @@ class Witness:
 
     lives       UID: Life, of each pod that ever existed
     states      name of a job: [(resourceVersion, job), ...] in their order
-    on_change   called by the watches' threads as on_change(what): "create", "delete", "status"
+    on_change   called by the watches' threads as on_change(what, life): "create", "delete" with the
+                pod's Life, "status" with None
     """
 
     def __init__(self, api, ns, on_change=None):
         self.api, self.ns = api, ns
         self.lives, self.states = {}, {}
-        self.on_change = on_change or (lambda what: None)
+        self.on_change = on_change or (lambda what, life: None)
         self._lock = threading.Lock()
         self._ended = False
         self._watches = [
@@ -181,9 +182,9 @@ class Witness:
             was_going = life.going
             life.see(verb, pod, version)
         if new:
-            self.on_change("create")
-        elif life.going and not was_going:
-            self.on_change("delete")
+            self.on_change("create", life)
+        if life.going and not was_going:
+            self.on_change("delete", life)
 
     def _see_job(self, verb, job):
         if verb != "DELETED":
@@ -192,7 +193,7 @@ class Witness:
             changed = not states or states[-1][1].get("status") != job.get("status")
             states.append((version, job))
             if changed:
-                self.on_change("status")
+                self.on_change("status", None)
 
     def _shows(self, pods):
         """True when what exists is known as the list has it."""
