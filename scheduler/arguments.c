@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/log.h"
+#include "base/timefmt.h"
 
 #define LIST_MAX ((size_t)4096)
 
@@ -134,6 +135,21 @@ bool arguments_str(struct arguments *arguments, const char *name, const char **v
         return true;
     }
     complain(arguments, name, argument->text, "a text");
+    return false;
+}
+
+bool arguments_duration(struct arguments *arguments, const char *name, int64_t *value)
+{
+    const struct argument *argument = ask(arguments, name);
+    int64_t ns;
+    if (!argument)
+        return false;
+    bool may_be = argument->type == JSON_STRING || argument->type == JSON_NUMBER;
+    if (may_be && duration_or_seconds_parse(str_of(argument->text), &ns) && ns >= 0) {
+        *value = ns;
+        return true;
+    }
+    complain(arguments, name, argument->text, "a duration, or a number of seconds");
     return false;
 }
 

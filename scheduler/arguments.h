@@ -33,6 +33,9 @@ bool arguments_double(struct arguments *arguments, const char *name, double *val
 bool arguments_bool(struct arguments *arguments, const char *name, bool *value);
 /* `*value` is borrowed from the arguments. */
 bool arguments_str(struct arguments *arguments, const char *name, const char **value);
+/* Nanoseconds of a duration ("30m", "1h30m"), or of a number of seconds, quoted or not; not below
+ * 0. */
+bool arguments_duration(struct arguments *arguments, const char *name, int64_t *value);
 /* The JSON text of an object or array (`type` says which), borrowed. */
 bool arguments_json(struct arguments *arguments, const char *name, enum json_type type,
                     struct str *value);

@@ -116,6 +116,14 @@ bool duration_parse(struct str text, int64_t *ret_ns)
     return true;
 }
 
+bool duration_or_seconds_parse(struct str text, int64_t *ret_ns)
+{
+    int64_t seconds;
+    if (!str_to_i64(text, &seconds))
+        return duration_parse(text, ret_ns);
+    return !__builtin_mul_overflow(seconds, NSEC_PER_SEC, ret_ns);
+}
+
 /* Texts are built from their end: each function writes before `at` and returns the new start. */
 static char *put_before(char *at, const char *text)
 {

@@ -27,6 +27,8 @@ int64_t time_add(int64_t a_ns, int64_t b_ns);
 
 /* Parses a Go duration ("1h30m", "300ms", "1.5s", "0"); false on anything else or overflow. */
 bool duration_parse(struct str text, int64_t *ret_ns);
+/* The same, or a whole number of seconds ("90"). */
+bool duration_or_seconds_parse(struct str text, int64_t *ret_ns);
 /* Go's formatting ("1m3.5s", "0s") into `text`; returns its length. */
 size_t duration_format(char text[TIME_TEXT_MAX], int64_t ns);
 

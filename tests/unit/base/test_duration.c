@@ -90,6 +90,29 @@ static void test_refused(void **state)
     }
 }
 
+/* A number alone is one of seconds. */
+static void test_seconds(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text;
+        int64_t ns;
+    } cases[] = {{"90", 90 * SEC},        {"0", 0},
+                 {"-5", -5 * SEC},        {"1m30s", 90 * SEC},
+                 {"1.5s", SEC + SEC / 2}, {"9223372036", 9223372036 * SEC}};
+    const char *bad[] = {"", "1.5", "9223372037", "99999999999999999999", "9 s", "soon"};
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        int64_t ns;
+        if (!duration_or_seconds_parse(str_of(cases[i].text), &ns) || ns != cases[i].ns)
+            fail_msg("%s", cases[i].text);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        int64_t ns;
+        if (duration_or_seconds_parse(str_of(bad[i]), &ns))
+            fail_msg("%s was taken as %lld", bad[i], (long long)ns);
+    }
+}
+
 static void test_format(void **state)
 {
     (void)state;
@@ -144,9 +167,8 @@ static void test_round_trip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parse),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_format),
+        cmocka_unit_test(test_parse),      cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_seconds),    cmocka_unit_test(test_format),
         cmocka_unit_test(test_round_trip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

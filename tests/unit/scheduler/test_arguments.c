@@ -4,6 +4,7 @@
 #include "testing.h"
 
 #include "base/log.h"
+#include "base/timefmt.h"
 #include "scheduler/arguments.h"
 #include <fcntl.h>
 #include <unistd.h>
@@ -70,6 +71,29 @@ static void types_are_kept_apart(void **state)
         check_answers(i);
 }
 
+/* What a duration is, in seconds; -1: the preset stays. */
+static void durations_are_texts_or_seconds(void **state)
+{
+    static const struct {
+        const char *json;
+        int seconds;
+    } durations[] = {{"\"30m\"", 1800}, {"90", 90},   {"\"90\"", 90},   {"\"1m30s\"", 90},
+                     {"0", 0},          {"\"0\"", 0}, {"\"0s\"", 0},    {"-1", -1},
+                     {"\"-5s\"", -1},   {"1.5", -1},  {"\"soon\"", -1}, {"true", -1},
+                     {"{\"a\":1}", -1}, {"null", -1}};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(durations); i++) {
+        cleanup_free char *json = xasprintf("{\"a\":%s}", durations[i].json);
+        struct arguments *arguments = arguments_from(json);
+        int64_t ns = -1;
+        bool found = arguments_duration(arguments, "a", &ns);
+        if (found != (durations[i].seconds >= 0) ||
+            ns != (found ? durations[i].seconds * NSEC_PER_SEC : -1))
+            fail_msg("%s", json);
+        arguments_free(arguments);
+    }
+}
+
 static void the_last_of_a_name_counts(void **state)
 {
     (void)state;
@@ -99,6 +123,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(types_are_kept_apart),
+        cmocka_unit_test(durations_are_texts_or_seconds),
         cmocka_unit_test(the_last_of_a_name_counts),
         cmocka_unit_test(names_by_their_beginning),
     };
