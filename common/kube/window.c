@@ -47,8 +47,11 @@ struct window *window_new(struct loop *loop, struct kube_transport *transport,
         window->config.burst = config->qps > 1 ? config->qps : 1;
     window->tokens = window->config.burst;
     window->tokens_ns = loop_now(loop);
-    window_limit_init(&window->limit, or_default(config->initial, DEFAULT_INITIAL),
-                      or_default(config->max_inflight, DEFAULT_MAX));
+    if (config->fixed_inflight)
+        window_limit_init_fixed(&window->limit, config->fixed_inflight);
+    else
+        window_limit_init(&window->limit, or_default(config->initial, DEFAULT_INITIAL),
+                          or_default(config->max_inflight, DEFAULT_MAX));
     window_queue_init(window);
     window_flow_init(window, &window->own);
     list_init(&window->inflight);

@@ -38,11 +38,12 @@ enum window_class {
 struct window;
 
 struct window_config {
-    unsigned initial;      /* limit at start; 0: 16 */
-    unsigned max_inflight; /* upper bound of the limit; 0: 256 */
-    double qps;            /* 0: unlimited */
-    double burst;          /* below 1: qps, or 1 */
-    int64_t timeout_ns;    /* of one request; 0: 30 s */
+    unsigned initial;        /* limit at start; 0: 16 */
+    unsigned max_inflight;   /* upper bound of the limit; 0: 256 */
+    unsigned fixed_inflight; /* the limit for good, whatever the above; 0: it adapts */
+    double qps;              /* 0: unlimited */
+    double burst;            /* below 1: qps, or 1 */
+    int64_t timeout_ns;      /* of one request; 0: 30 s */
 };
 
 /* transport and loop are borrowed. */

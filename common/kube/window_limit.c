@@ -25,6 +25,12 @@ void window_limit_init(struct window_limit *limit, unsigned initial, unsigned ma
     *limit = (struct window_limit){.max = max, .value = initial < max ? initial : max};
 }
 
+void window_limit_init_fixed(struct window_limit *limit, unsigned value)
+{
+    window_limit_init(limit, value, value);
+    limit->fixed = true;
+}
+
 static double clamp(double value, double low, double high)
 {
     return fmin(fmax(value, low), high);
@@ -50,7 +56,8 @@ static void smooth(double *average, double sample, double in_flight)
 static void shrink(struct window_limit *limit, double factor, double least, int64_t now)
 {
     int64_t latency = (int64_t)limit->latency;
-    limit->value = fmax(limit->value * factor, least);
+    if (!limit->fixed)
+        limit->value = fmax(limit->value * factor, least);
     limit->settle_ns = now + (latency > SETTLE_LEAST ? latency : SETTLE_LEAST);
 }
 

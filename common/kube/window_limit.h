@@ -8,6 +8,7 @@
  * clients keep busy is slow however little we send, and who gives way to them gets nothing done.
  * 429 and 5xx shrink it down to one, from where it grows to eight again whatever the latency. After
  * any decrease nothing moves for one latency, until answers show its effect. No clock of its own.
+ * A fixed limit only watches: its value never moves.
  */
 #ifndef PUMICE_KUBE_WINDOW_LIMIT_H
 #define PUMICE_KUBE_WINDOW_LIMIT_H
@@ -25,9 +26,12 @@ struct window_limit {
     double ratio;      /* smoothed latency / floor, 0 before the first answer */
     double latency;    /* smoothed, nanoseconds */
     int64_t settle_ns; /* no change before this time */
+    bool fixed;        /* the value stays as it is */
 };
 
 void window_limit_init(struct window_limit *limit, unsigned initial, unsigned max);
+/* `value` for good, whatever the server answers. */
+void window_limit_init_fixed(struct window_limit *limit, unsigned value);
 /* An answer that is no fault; `used`: the window was full while the request was in flight. */
 void window_limit_answer(struct window_limit *limit, enum window_class cls, int64_t latency_ns,
                          bool used, int64_t now);

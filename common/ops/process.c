@@ -149,6 +149,7 @@ static void build_window(struct process_frame *frame)
     frame->margin_ns = margin < WRITE_MARGIN_MAX ? margin : WRITE_MARGIN_MAX;
     const struct window_config config = {
         .max_inflight = (unsigned)options->max_inflight,
+        .fixed_inflight = (unsigned)options->fixed_inflight,
         .qps = options->kube_api_qps,
         .burst = options->kube_api_burst,
         .timeout_ns = options->leader_elect ? frame->margin_ns : 0,

@@ -20,6 +20,7 @@ struct process_options {
     const char *kubeconfig, *master;
     double kube_api_qps, kube_api_burst; /* 0: unlimited */
     int64_t max_inflight;                /* --max-inflight, 0: default */
+    int64_t fixed_inflight;              /* --fixed-inflight, 0: the window adapts */
     bool enable_healthz, enable_metrics;
     const char *healthz_address, *listen_address;
     bool leader_elect;

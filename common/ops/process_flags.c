@@ -78,10 +78,22 @@ static int check_lease(const struct process_options *options, struct error *err)
     return 0;
 }
 
-static int check_options(const struct process_options *options, struct error *err)
+static int check_window(const struct process_options *options, struct error *err)
 {
     if (options->max_inflight < 0 || options->max_inflight > INFLIGHT_MAX)
         return error_set(err, ERROR_INVALID, "--max-inflight must be from 0 to %d", INFLIGHT_MAX);
+    if (options->fixed_inflight < 0 || options->fixed_inflight > INFLIGHT_MAX)
+        return error_set(err, ERROR_INVALID, "--fixed-inflight must be from 0 to %d", INFLIGHT_MAX);
+    if (options->fixed_inflight && options->max_inflight)
+        return error_set(err, ERROR_INVALID,
+                         "--fixed-inflight and --max-inflight exclude each other");
+    return 0;
+}
+
+static int check_options(const struct process_options *options, struct error *err)
+{
+    if (check_window(options, err) < 0)
+        return -1;
     if (!(options->kube_api_qps >= 0) || !(options->kube_api_burst >= 0))
         return error_set(err, ERROR_INVALID,
                          "--kube-api-qps and --kube-api-burst must not be negative");
@@ -141,6 +153,9 @@ int process_parse_flags(struct process_frame *frame, int argc, char **argv, stru
          "Writes that may exceed --kube-api-qps at once."},
         {"max-inflight", 0, FLAG_INT, &o->max_inflight,
          "Upper bound of the writes in flight; 0: the built-in one."},
+        {"fixed-inflight", 0, FLAG_INT, &o->fixed_inflight,
+         "For measurements: exactly so many writes may be in flight; 0: as many as the API server "
+         "bears."},
         {"leader-elect", 0, FLAG_BOOL, &o->leader_elect, "Write only while holding the Lease."},
         {"leader-elect-resource-name", 0, FLAG_STRING, &o->lease_name, "Name of the Lease."},
         {"leader-elect-resource-namespace", 0, FLAG_STRING, &o->lease_namespace,

@@ -2,7 +2,7 @@
 
 The controller reaches the API server through the fault proxy, which holds every request back for
 so many milliseconds. For each distance, one job of many pods is created with the window as it is
-shipped, with the window bounded to each size (--max-inflight), and again as it is shipped; beside
+shipped, with the window fixed to each size (--fixed-inflight), and again as it is shipped; beside
 them loadgen sends the same requests with exactly so many in flight, as the fixed window of an
 ideal client. Rates are the API server's (audit log), latencies the proxy's: from a create's arrival
 there to its answer, so that the distance is in them.
@@ -86,8 +86,7 @@ class Sweep:
         flags = self.bench.product.controller.flags
         direct = dict(flags)
         flags["kubeconfig"] = str(proxy.kubeconfig(direct["kubeconfig"]))
-        if window != ADAPTIVE:
-            flags["max-inflight"] = window
+        flags.update(window_flags(window))
         try:
             return self.bench.run("ours", self.shape)
         finally:
@@ -100,6 +99,11 @@ class Sweep:
         shutil.copy(proxy.ca_file, folder / "ca.crt")
         return self.bench.run("bare", self.shape, **{
             "controller-server": proxy.url, "controller-pki": folder, "in-flight": window})
+
+
+def window_flags(window):
+    """The controller's flags for a window: ADAPTIVE, as it is shipped, or a size that it keeps."""
+    return {} if window == ADAPTIVE else {"fixed-inflight": window}
 
 
 def is_create(entry):
@@ -145,7 +149,7 @@ def adaptive(data, delay):
 
 
 def checks(data):
-    """The verdicts: against the best bounded window of the controller, and (told) loadgen's best."""
+    """The verdicts: against the best fixed window of the controller, and (told) loadgen's best."""
     made = verdicts.Verdicts()
     for delay in delays(data):
         rate, latency = adaptive(data, delay)
@@ -171,9 +175,8 @@ def markdown(data, plot):
     return "\n\n".join([
         f"# Window sweep, {report.shape_title(data)}", report.origin(data),
         "Creates of one job through the fault proxy, which holds each request back for the given time. Rates "
-        "are from the API server's audit log, latencies from the proxy's. A fixed window of the controller is "
-        "its own with that upper bound (`--max-inflight`): it starts at 16 at most and may still be smaller. "
-        "One of loadgen has exactly so many requests in flight.",
+        "are from the API server's audit log, latencies from the proxy's. With a fixed window the controller has "
+        "so many writes in flight whatever the answers (`--fixed-inflight`), and loadgen so many requests.",
         *([report.image(plot, "Rates and latencies")] if plot else []),
         "## Targets", report.verdict_table(checks(data)),
         "## All runs", report.table(["+ms", "Client", "Window", "creates/s", "p50 ms", "p99 ms",

@@ -47,6 +47,11 @@ def test_the_adaptive_figure_is_the_median_of_its_runs():
     assert sweep.adaptive(found, 0) == (90.0, 15.0)
 
 
+def test_a_fixed_window_is_fixed_and_the_adaptive_one_is_as_shipped():
+    assert sweep.window_flags(64) == {"fixed-inflight": 64}
+    assert sweep.window_flags(ADAPTIVE) == {}
+
+
 def entry(**change):
     return {"done": True, "verb": "create", "resource": "pods", "subresource": "",
             "name": "j00000-main-1", **change}

@@ -226,6 +226,35 @@ static void test_latency_alone_leaves_eight(void **state)
     assert_true(limit.value >= 8 && limit.value <= 8); /* faults are over, though others are slow */
 }
 
+/* For measurements: neither latency nor faults move it, though a server that takes nothing is left
+ * alone all the same. */
+static void test_a_fixed_limit_stays(void **state)
+{
+    struct fixture *f = *state;
+    static struct job jobs[100];
+    start_window(f, &(struct window_config){.initial = 4, .max_inflight = 8, .fixed_inflight = 24});
+    for (size_t i = 0; i < ARRAY_SIZE(jobs); i++)
+        submit(f, &jobs[i], "x", WINDOW_CREATE, NULL);
+    for (int64_t latency = MS; f->done < 48; latency = 500 * MS) {
+        run_for(f->loop, latency);
+        assert_int_equal(f->server->inflight, 24);
+        for (int i = 0; i < 24; i++)
+            manual_answer(manual_first(f->server), 201, "{}", 0);
+        turn(f);
+    }
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(f->server->inflight, 24);
+        run_for(f->loop, NSEC_PER_SEC);
+        while (f->server->inflight > 0)
+            manual_answer(manual_first(f->server), 429, "", NSEC_PER_SEC);
+        turn(f);
+        assert_int_equal(window_stats(f->window).limit, 24);
+    }
+    assert_int_equal(f->server->inflight, 0);
+    run_for(f->loop, NSEC_PER_SEC);
+    assert_int_equal(f->server->inflight, 24);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -235,6 +264,7 @@ int main(void)
         TEST(test_the_limit_follows_a_server_that_slows_down),
         TEST(test_the_limit_settles_below_429),
         TEST(test_an_unused_limit_does_not_grow),
+        TEST(test_a_fixed_limit_stays),
         cmocka_unit_test(test_slow_and_fast_classes_have_their_own_floors),
         cmocka_unit_test(test_one_decrease_a_latency),
         cmocka_unit_test(test_latency_alone_leaves_eight),

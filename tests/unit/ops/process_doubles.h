@@ -117,8 +117,9 @@ struct window *window_new(struct loop *loop, struct kube_transport *transport,
 {
     (void)loop;
     (void)transport;
-    note("window max=%u qps=%g burst=%g timeout=%lldms\n", config->max_inflight, config->qps,
-         config->burst, (long long)(config->timeout_ns / NSEC_PER_MSEC));
+    note("window max=%u fixed=%u qps=%g burst=%g timeout=%lldms\n", config->max_inflight,
+         config->fixed_inflight, config->qps, config->burst,
+         (long long)(config->timeout_ns / NSEC_PER_MSEC));
     return (struct window *)(void *)&fence;
 }
 

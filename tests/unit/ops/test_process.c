@@ -284,6 +284,9 @@ static void test_bad_command_lines_end_with_2_and_one_line(void **state)
         {{"--no-such-flag"}, "unknown flag --no-such-flag (--help lists the flags)"},
         {{"--max-inflight=10001"}, "--max-inflight must be from 0 to 10000"},
         {{"--max-inflight=-1"}, "--max-inflight must be from 0 to 10000"},
+        {{"--fixed-inflight=10001"}, "--fixed-inflight must be from 0 to 10000"},
+        {{"--fixed-inflight=-1"}, "--fixed-inflight must be from 0 to 10000"},
+        {{"--fixed-inflight=8", "--max-inflight=8"}, "exclude each other"},
         {{"--kube-api-qps=-1"}, "--kube-api-qps and --kube-api-burst must not be negative"},
         {{"--leader-elect", "--leader-elect-resource-name="}, "--leader-elect needs a"},
         {{"--leader-elect", "--leader-elect-retry-period=0s"}, "must be above 0"},
@@ -314,7 +317,17 @@ static void test_the_flags_of_the_reference_are_accepted(void **state)
                        "--log-flush-frequency", "5s", "-v=3", "2>&1"));
     assert_exit(&child, 1);
     assert_has(child.output_text, "the policy file is empty");
-    assert_has(child.trace_text, "window max=10000 qps=2000 burst=2000 timeout=0ms\n");
+    assert_has(child.trace_text, "window max=10000 fixed=0 qps=2000 burst=2000 timeout=0ms\n");
+}
+
+static void test_a_window_may_be_fixed(void **state)
+{
+    (void)state;
+    struct child child;
+    scenario.bad_start = true;
+    spawn(&child, ARGS("--fixed-inflight=24"));
+    assert_exit(&child, 1);
+    assert_has(child.trace_text, "window max=0 fixed=24 qps=0");
 }
 
 static void test_without_a_window_there_is_no_election(void **state)
@@ -553,6 +566,7 @@ int main(void)
         TEST(test_version_and_help_end_with_0),
         TEST(test_bad_command_lines_end_with_2_and_one_line),
         TEST(test_the_flags_of_the_reference_are_accepted),
+        TEST(test_a_window_may_be_fixed),
         TEST(test_without_a_window_there_is_no_election),
         TEST(test_a_failed_start_ends_with_1_and_one_line),
         TEST(test_readiness_names_what_is_missing),
