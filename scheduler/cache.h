@@ -144,6 +144,7 @@ struct sched_job {
     bool tried;          /* its pods were tried and did not fit since the last change */
     bool dirty;          /* in cache->dirty */
     bool claim_ended;    /* no pod came for so long that its claim has run out */
+    bool owned_by_job;   /* its PodGroup is a Job's, whose end takes it away */
     bool share_refused;  /* its queue could not have had what it asked for when it last failed */
     uint64_t failed_at;  /* cache->room when it last failed, or cache_chances after share_refused;
                             UINT64_MAX: try again */

@@ -242,6 +242,12 @@ static void set_sla(struct sched_job *job, const struct podgroup *podgroup)
         job->sla_ns = 0;
 }
 
+static bool owned_by_job(const struct podgroup *podgroup)
+{
+    const struct kube_owner *owner = &podgroup->meta.controller;
+    return owner->uid && owner->api_version && strcmp(owner->api_version, BATCH_API_VERSION) == 0;
+}
+
 static void set_queue(struct cache *cache, struct sched_job *job, const char *name)
 {
     if (job->queue && strcmp(job->queue->name, name) == 0)
@@ -299,6 +305,7 @@ bool cache_set_podgroup(struct cache *cache, const char *ns, const char *name,
         set_min_resources(job, podgroup);
         set_roles(job, podgroup);
         set_sla(job, podgroup);
+        job->owned_by_job = owned_by_job(podgroup);
         set_queue(cache, job, podgroup->queue);
         intern_ref(podgroup->priority_class_name);
         intern_put(job->priority_class);

@@ -12,6 +12,8 @@
 
 #define CONDITION_DELAY (500 * NSEC_PER_MSEC)
 #define COUNTS_DELAY (2 * NSEC_PER_SEC)
+/* A Job that has ended takes its PodGroup away: by then the write would be refused with 404. */
+#define COMPLETED_DELAY NSEC_PER_SEC
 #define MESSAGE_INTERVAL (60 * NSEC_PER_SEC)
 #define RETRY_FIRST (500 * NSEC_PER_MSEC)
 #define RETRY_MOST (30 * NSEC_PER_SEC)
@@ -103,6 +105,9 @@ static int64_t write_time(struct sched_job *job, const struct job_status *want, 
         job->counts_since_ns = 0;
     else if (!job->counts_since_ns)
         job->counts_since_ns = now;
+    bool ends = want->phase == JOB_COMPLETED && shown->phase != JOB_COMPLETED;
+    if (ends && job->owned_by_job && job->counts_since_ns)
+        return job->counts_since_ns + COMPLETED_DELAY;
     if (want->phase != shown->phase || (differs && want->condition[0]))
         return now;
     if (job->counts_since_ns)

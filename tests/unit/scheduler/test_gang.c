@@ -45,6 +45,32 @@ static void writes_are_few(void **state)
     cluster_free(c);
 }
 
+/* A Job that ends takes its PodGroup away at that moment: the end is written only if it does not.
+ */
+static void end_of_a_job_is_not_written_at_once(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NULL);
+    add_nodes(c, 4, 4);
+    struct test_group *g = add_gang(c, "a", 8, "1");
+    free(g->meta);
+    g->meta = xstrdup(
+        ",\"ownerReferences\":[{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\","
+        "\"name\":\"a\",\"uid\":\"u\",\"controller\":true}]");
+    show_group(c, g);
+    run(c);
+    set_phase(c, "a", "Running");
+    run_for(c, 10 * NSEC_PER_SEC);
+    unsigned patches = g->patches;
+    set_phase(c, "a", "Succeeded");
+    run_for(c, 900 * NSEC_PER_MSEC);
+    assert_int_equal(g->patches, patches);
+    run_for(c, 200 * NSEC_PER_MSEC);
+    assert_int_equal(g->patches, patches + 1);
+    assert_says(g, "\"phase\":\"Completed\"");
+    cluster_free(c);
+}
+
 /* Counts that keep changing are written every two seconds, not more. */
 static void counts_are_merged(void **state)
 {
@@ -394,6 +420,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gang_starts_whole),
         cmocka_unit_test(writes_are_few),
+        cmocka_unit_test(end_of_a_job_is_not_written_at_once),
         cmocka_unit_test(counts_are_merged),
         cmocka_unit_test(two_gangs_of_sixty_per_cent),
         cmocka_unit_test(too_large_a_gang_blocks_nobody),
