@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 OUTPUT = ROOT / "build" / "test"
 CORES = str(os.cpu_count() or 1)
 FUZZ_SECONDS = 10
+UNSTEADY_MOST = 3
 SANITIZER_ENV = {"ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1",
                  "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"}
 KILLED = 124
@@ -51,7 +53,7 @@ class Run:
 
     def __init__(self, name, deadline, background):
         self.name, self.deadline, self.background = name, deadline, background
-        self.passed = self.failed = 0
+        self.passed = self.failed = self.unsteady = 0
         OUTPUT.mkdir(parents=True, exist_ok=True)
         self.log = open(OUTPUT / f"{name}.log", "w", buffering=1, errors="replace")
 
@@ -194,13 +196,44 @@ def ctest(run, *selection, env=None):
                                   "--output-on-failure", "--output-junit", report, env=env))
 
 
-def pytest(run, *arguments, env=None):
+def pytest(run, *arguments, env=None, cache=("-p", "no:cacheprovider")):
     """A pytest run, in the environment that tests/venv makes."""
     report = OUTPUT / f"{run.name}.xml"
     report.unlink(missing_ok=True)
     python = Path(output_of("tests/venv")) / "bin" / "python"
-    run.junit(report, run.command(python, "-m", "pytest", "-p", "no:cacheprovider", "--color=no",
+    run.junit(report, run.command(python, "-m", "pytest", *cache, "--color=no",
                                   f"--junitxml={report}", *arguments, env=env))
+
+
+def pytest_twice(run, *arguments, env=None):
+    """A pytest run whose few failed tests, if any, get a second try on a fresh control plane.
+
+    A test that needs it is named as unsteady in the summary: a defect of it or of the product, which is still
+    to be found, but of no more than a moment on a machine that others use, too. Many are no accident, and what a
+    sanitizer finds stands.
+    """
+    cache = OUTPUT / f"{run.name}-cache"
+    shutil.rmtree(cache, ignore_errors=True)
+    pytest(run, *arguments, env=env, cache=("-o", f"cache_dir={cache}"))
+    failed = run.failed
+    if not 0 < failed <= UNSTEADY_MOST or sanitizer_spoke(OUTPUT / f"{run.name}.xml"):
+        return
+    run.failed = 0
+    before = run.passed
+    pytest(run, "--last-failed", "--last-failed-no-failures=none", *arguments, env=env,
+           cache=("-o", f"cache_dir={cache}"))
+    run.unsteady = run.passed - before
+    if run.passed - before + run.failed < failed:
+        run.count(False, f"{failed} tests failed, and the second try ran fewer")
+
+
+def sanitizer_spoke(report):
+    """Whether a JUnit file has a sanitizer's findings, or is not there."""
+    try:
+        text = report.read_text(errors="replace")
+    except OSError:
+        return True
+    return "Sanitizer" in text or "runtime error:" in text
 
 
 def go_test(run, folder):
@@ -299,8 +332,8 @@ def step_oracle(run):
 @step("integration", "the three binaries against a real API server, with ASan and UBSan",
       ["asan", "controlplane"], minutes=45)
 def step_integration(run):
-    pytest(run, "tests/integration", "tests/faultproxy",
-           env={**SANITIZER_ENV, "PUMICE_BIN": str(ROOT / "build" / "asan")})
+    pytest_twice(run, "tests/integration", "tests/faultproxy",
+                 env={**SANITIZER_ENV, "PUMICE_BIN": str(ROOT / "build" / "asan")})
 
 
 @step("integration-release", "jobs and admission again with the release build",
@@ -374,7 +407,13 @@ def run_step(what, limit, background, results):
         run.log.close()
     if not run.passed and not run.failed:
         return 0, 1, "ran no test"
-    return run.passed, run.failed, f"see {run.log.name}" if run.failed else ""
+    return run.passed, run.failed, note_on(run)
+
+
+def note_on(run):
+    """What the table says beside a step's counts."""
+    unsteady = f"{run.unsteady} passed only at the second try, " if run.unsteady else ""
+    return f"{unsteady}see {run.log.name}" if run.failed or run.unsteady else ""
 
 
 def print_table(rows):
