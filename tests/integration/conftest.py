@@ -5,6 +5,8 @@ api           the official client, as admin
 ns            a fresh namespace for each test
 pumice        our three binaries, running; a test fails if one of them ends by itself
 more_nodes    a function that adds nodes for one test
+pool          a function that gives the scheduler nodes of its own, and perhaps a configuration
+queues        a function that creates a queue for one test
 
 A failing test prints the objects and events of its namespace and the last lines of our logs.
 PUMICE_TEST_DIR keeps the control plane's folder, logs included, in a place of your choice.
@@ -19,8 +21,10 @@ from pathlib import Path
 import pytest
 
 from harness.api import Api
+from harness.objects import queue
 from harness.pumice import Pumice
 from harness.report import describe
+from harness.wait import wait_until
 from cluster import ControlPlane
 
 NODES = 10
@@ -91,6 +95,45 @@ def more_nodes(controlplane):
         return names
     yield add
     controlplane.delete_nodes(made)
+
+
+@pytest.fixture
+def pool(controlplane, api, pumice, more_nodes):
+    """pool(count, conf=None, cordoned=False, **node): nodes that are all the scheduler uses; it is started
+    again for them. Returns their names."""
+    before = dict(pumice.scheduler.flags)
+
+    def make(count=1, conf=None, cordoned=False, **node):
+        mark = secrets.token_hex(3)
+        pumice.scheduler.flags["node-selector"] = f"pool:{mark}"
+        if conf:
+            path = controlplane.folder / "config" / f"{mark}.conf"
+            path.write_text(conf)
+            pumice.scheduler.flags["scheduler-conf"] = str(path)
+        names = more_nodes(count, labels={"pool": mark}, **node)
+        for name in names if cordoned else []:
+            api.cordon(name)
+        pumice.scheduler.restart()
+        return names
+    yield make
+    pumice.scheduler.flags = before
+    if pumice.scheduler.running():
+        pumice.scheduler.stop()
+    pumice.scheduler.start()
+
+
+@pytest.fixture
+def queues(api, ns):
+    """queues(name, **spec) creates a queue whose name begins with the namespace's; returns that. It stays:
+    with nothing in it, it takes nothing from others."""
+
+    def create(name, **spec):
+        full = f"{ns}-{name}"
+        api.create_queue(queue(full, **spec))
+        wait_until(lambda: api.queue(full).get("status", {}).get("state") == "Open", 30,
+                   lambda: f"queue {full} to be open: {api.queue(full)}")
+        return full
+    return create
 
 
 @pytest.hookimpl(wrapper=True)
