@@ -6,8 +6,12 @@
 #ifndef PUMICE_API_COMMAND_H
 #define PUMICE_API_COMMAND_H
 
+#include "base/timefmt.h"
 #include "kube/meta.h"
 #include "kube/store.h"
+
+/* Its target may be heard of later than a command: so long one that is for nothing waits. */
+#define COMMAND_PATIENCE (15 * NSEC_PER_SEC)
 
 struct command {
     struct kube_meta meta;

@@ -8,9 +8,6 @@
 #include "controller/job/lifecycle.h"
 #include "controller/job/wire.h"
 
-/* A job may be heard of later than its command: so long one that is for none waits. */
-#define SWEEP_AFTER (15 * NSEC_PER_SEC)
-
 /* The DELETE of one command, by its UID in controller->command_deletes. */
 struct command_delete {
     struct controller *controller;
@@ -255,7 +252,7 @@ void commands_sweep_later(struct controller *controller)
         if (command->meta.rv > controller->sweep_rv)
             controller->sweep_rv = command->meta.rv;
     }
-    loop_timer_set(controller->loop, &controller->sweep, SWEEP_AFTER);
+    loop_timer_set(controller->loop, &controller->sweep, COMMAND_PATIENCE);
 }
 
 void commands_sweep(struct controller *controller)

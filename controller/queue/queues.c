@@ -13,9 +13,6 @@
 #include "json/writer.h"
 #include <inttypes.h>
 
-/* A queue may be heard of later than its Commands: so long they wait for it. */
-#define LATE_NEWS (15 * NSEC_PER_SEC)
-
 #define PATH_QUEUE "/apis/" SCHEDULING_API_VERSION "/queues/"
 
 /* ---- entries ----------------------------------------------------------------------------------
@@ -349,7 +346,7 @@ static bool waits_for_queue(struct queue_entry *entry)
     if (entry->queue || entry->waited)
         return false;
     entry->waited = true;
-    loop_timer_set(entry->queues->loop, &entry->retry, LATE_NEWS);
+    loop_timer_set(entry->queues->loop, &entry->retry, COMMAND_PATIENCE);
     return true;
 }
 

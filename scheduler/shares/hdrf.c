@@ -7,6 +7,7 @@
  */
 #include "scheduler/shares/hdrf.h"
 #include "base/alloc.h"
+#include "scheduler/shares/tree.h"
 
 __extension__ typedef __int128 wide;
 
@@ -210,15 +211,6 @@ static int compare_siblings(const struct hdrf_node *a, const struct hdrf_node *b
 
 int hdrf_compare(const struct hdrf_node *a, const struct hdrf_node *b)
 {
-    while (a->depth > b->depth)
-        a = a->parent;
-    while (b->depth > a->depth)
-        b = b->parent;
-    if (a == b)
-        return 0;
-    while (a->parent != b->parent) {
-        a = a->parent;
-        b = b->parent;
-    }
-    return compare_siblings(a, b);
+    tree_climb_to_siblings(a, b);
+    return a == b ? 0 : compare_siblings(a, b);
 }

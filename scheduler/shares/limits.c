@@ -4,6 +4,7 @@
 #include "scheduler/shares/limits.h"
 #include "base/alloc.h"
 #include "base/ensure.h"
+#include "scheduler/shares/tree.h"
 
 static int64_t plus(int64_t a, int64_t b)
 {
@@ -350,15 +351,6 @@ static int compare_siblings(const struct share_node *a, const struct share_node 
 
 int limits_compare(const struct share_node *a, const struct share_node *b)
 {
-    while (a->depth > b->depth)
-        a = a->parent;
-    while (b->depth > a->depth)
-        b = b->parent;
-    if (a == b)
-        return 0;
-    while (a->parent != b->parent) {
-        a = a->parent;
-        b = b->parent;
-    }
-    return compare_siblings(a, b);
+    tree_climb_to_siblings(a, b);
+    return a == b ? 0 : compare_siblings(a, b);
 }

@@ -1,6 +1,5 @@
 """What our binaries say and do when they cannot start, or cannot reach what they need."""
 
-import http.client
 import json
 import subprocess
 import time
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.pumice import address, build_folder, find_binary
+from harness.pumice import address, build_folder, find_binary, http_get
 from harness.wait import wait_until
 
 BINARIES = ["pumice-controller", "pumice-scheduler", "pumice-webhook"]
@@ -85,15 +84,10 @@ class Started:
 
     def readyz(self):
         """The status and text of /readyz, (0, "") when nothing answers."""
-        connection = http.client.HTTPConnection(self.address, timeout=10)
         try:
-            connection.request("GET", "/readyz")
-            response = connection.getresponse()
-            return response.status, response.read().decode()
-        except (OSError, http.client.HTTPException):
+            return http_get(self.address, "/readyz", timeout=10)
+        except OSError:
             return 0, ""
-        finally:
-            connection.close()
 
     def __enter__(self):
         return self

@@ -52,6 +52,19 @@ def find_binary(folder, name):
                        "holds our binaries")
 
 
+def http_get(address, path, timeout=5):
+    """GETs a path from HOST:PORT: (status, text). OSError if nobody answers, or not in HTTP."""
+    connection = http.client.HTTPConnection(address, timeout=timeout)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    except http.client.HTTPException as error:
+        raise OSError(f"{address} answers {path} with no HTTP: {error}") from None
+    finally:
+        connection.close()
+
+
 class Binary(Process):
     """One of our binaries. `flags` may be changed before a start; a value of None drops a flag, a
     list repeats it."""
@@ -116,15 +129,7 @@ class Binary(Process):
 
     def get(self, path, flag="healthz-address", timeout=5):
         """GETs a path from the address in a flag: (status, text). OSError if it does not answer."""
-        connection = http.client.HTTPConnection(self.flags[flag], timeout=timeout)
-        try:
-            connection.request("GET", path)
-            answer = connection.getresponse()
-            return answer.status, answer.read().decode()
-        except http.client.HTTPException as error:
-            raise OSError(f"{self.name} answers {path} with no HTTP: {error}") from None
-        finally:
-            connection.close()
+        return http_get(self.flags[flag], path, timeout)
 
     def is_ready(self):
         """True if /readyz answers 200."""
