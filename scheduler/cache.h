@@ -209,6 +209,8 @@ struct sched_queue {
 
     uint64_t judged; /* number of the cycle for which `spent` was found out */
     bool spent;      /* it has had its share and gets nothing more in that cycle */
+    bool beyond;     /* while `allocatable` is asked: its share does not count, only its limit */
+    uint64_t lent;   /* number of the attempt that last placed a gang beyond its share; 0: none */
 
     struct heap waiting;    /* a cycle's jobs */
     struct heap_node order; /* in a cycle's heap */

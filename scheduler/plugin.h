@@ -101,7 +101,8 @@ struct plugin_type {
     /*
      * Whether a queue may have one more pod of this class now; a refusal is explained in `why` (a
      * sentence naming queue, resource, needed, used, limit). All must agree. A gang is asked for
-     * as a whole first, with a class of which only `request` is set.
+     * as a whole first, with a class of which only `request` is set. With queue->beyond what others
+     * want does not count, only what the queue may have at all.
      */
     bool (*allocatable)(struct plugin *plugin, const struct cache *cache,
                         const struct sched_queue *queue, const struct pod_class *cls,

@@ -7,9 +7,11 @@
  * a turn. A queue that has had its share gets nothing more in the cycle, and nothing is placed that
  * its queue may not hold: its jobs are passed over without being tried. A gang that was cut off
  * half-way (some of it bound, by us before a restart or with a bind that failed) goes before
- * everything else.
+ * everything else, and may have what is beyond its queue's share. When nothing is left to try, so
+ * may gangs that are larger than that share: see lending.h.
  */
 #include "scheduler/actions/actions.h"
+#include "scheduler/actions/lending.h"
 #include "scheduler/bind.h"
 #include "scheduler/fit.h"
 #include "scheduler/metrics.h"
@@ -26,8 +28,11 @@ struct allocate {
     struct list *next;  /* in cache->place: the job to be looked at next, while collecting */
     struct heap broken; /* gangs cut off half-way */
     struct job_order order;
+    struct lending lending; /* gangs that are larger than the share of their queue */
     struct sched_job *job;
     bool mending; /* it came from `broken` */
+    bool lent;    /* it came from `lending` */
+    bool beyond;  /* the share of its queue does not count, only what the queue may have at all */
     enum stage stage;
     struct statement statement;
     bool gang;                 /* it was below its minimum */
@@ -166,9 +171,13 @@ static void collect(struct scheduler *scheduler, struct allocate *allocate)
 static bool allows(struct scheduler *scheduler, struct allocate *allocate,
                    const struct pod_class *cls)
 {
+    struct sched_queue *queue = allocate->job->queue;
     buf_reset(&allocate->share);
-    if (config_allocatable(scheduler->config, &scheduler->cache, allocate->job->queue, cls,
-                           &allocate->share))
+    queue->beyond = allocate->beyond;
+    bool allowed =
+        config_allocatable(scheduler->config, &scheduler->cache, queue, cls, &allocate->share);
+    queue->beyond = false;
+    if (allowed)
         return true;
     if (!allocate->failed && !allocate->refused)
         why_share(scheduler, allocate->job, buf_str(&allocate->share));
@@ -182,6 +191,8 @@ static bool allows_gang(struct scheduler *scheduler, struct allocate *allocate)
     struct pod_class sum = {.request = why_gang_needs(allocate->job)};
     bool allowed = allows(scheduler, allocate, &sum);
     resource_set_clear(&sum.request);
+    if (!allowed && !allocate->beyond)
+        lending_add(&allocate->lending, allocate->job, allocate->attempt);
     return allowed;
 }
 
@@ -202,16 +213,33 @@ static void begin_attempt(struct scheduler *scheduler, struct allocate *allocate
         allocate->stage = allows_gang(scheduler, allocate) ? STAGE_GANG : STAGE_UNDO;
 }
 
+/* Begins to try a gang beyond the share of its queue; false when there is none left. If it fails,
+ * the share stays the reason. */
+static bool lend(struct scheduler *scheduler, struct allocate *allocate)
+{
+    struct sched_job *job = lending_next(&allocate->lending);
+    if (!job)
+        return false;
+    if (!sum_fits(&scheduler->cache, job))
+        return true;
+    allocate->job = job;
+    allocate->lent = allocate->beyond = true;
+    begin_attempt(scheduler, allocate);
+    allocate->refused = true;
+    return true;
+}
+
 static bool pick(struct scheduler *scheduler, struct allocate *allocate)
 {
-    if (allocate->mending) /* other turns are ended by the order */
+    if (allocate->mending || allocate->lent) /* other turns are ended by the order */
         config_turn_over(scheduler->config, allocate->job);
     struct heap_node *broken = heap_pop(&allocate->broken);
-    allocate->mending = broken != NULL;
+    allocate->mending = allocate->beyond = broken != NULL;
+    allocate->lent = false;
     struct sched_job *job =
         broken ? container_of(broken, struct sched_job, order) : job_order_pop(&allocate->order);
     if (!job)
-        return false;
+        return lend(scheduler, allocate);
     allocate->job = job;
     if (!broken && is_spent(scheduler, job->queue, true))
         why_overused(scheduler, job);
@@ -304,6 +332,8 @@ static void step_bind(struct scheduler *scheduler, struct allocate *allocate)
     struct statement *statement = &allocate->statement;
     if (allocate->bound == 0 && allocate->gang)
         metrics_job(scheduler, job);
+    if (allocate->lent)
+        job->queue->lent = allocate->attempt;
     if (allocate->bound == 0)
         window_flow_set_missing(&job->flow, job->flow.missing + (uint32_t)statement->placed.n);
     if (allocate->bound < statement->placed.n) {
@@ -385,6 +415,7 @@ static void end(struct scheduler *scheduler, void *state)
     statement_clear(&allocate->statement);
     heap_clear(&allocate->broken);
     job_order_clear(&allocate->order);
+    lending_clear(&allocate->lending);
     buf_clear(&allocate->nodes);
     buf_clear(&allocate->share);
     free(allocate);

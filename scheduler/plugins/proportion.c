@@ -5,7 +5,7 @@
  * What a queue deserves is worked out when a cycle begins, from what its pods hold and wait for,
  * which placing pods does not change. A queue may hold what it deserves and no more, but for the
  * first pod of a queue that holds nothing: with more queues than the cluster has room for pods,
- * none would ever get one.
+ * none would ever get one. For the same reason allocate may ask for a gang beyond a queue's share.
  */
 #include "base/alloc.h"
 #include "scheduler/plugins/plugins.h"
@@ -127,7 +127,13 @@ static bool allocatable(struct plugin *plugin, const struct cache *cache,
     if (!node || !limits_short(node, &cls->request, SHARE_DESERVED, &shortage) ||
         is_first_pod(node, &cls->request))
         return true;
-    ledger_explain(ledger, queue, &shortage, "are its share by weight", why);
+    const char *rule = "are its share by weight";
+    if (queue->beyond) {
+        if (limits_allow(node, &cls->request, SHARE_LIMIT, &shortage))
+            return true;
+        rule = "it may have";
+    }
+    ledger_explain(ledger, queue, &shortage, rule, why);
     return false;
 }
 
