@@ -13,8 +13,8 @@
 /* So many conflicts in a row are answered within two seconds; after that it takes longer. */
 #define CONFLICTS_AT_ONCE 30
 
-/* Counts are sent this long after the write before. */
-#define COUNT_INTERVAL NSEC_PER_SEC
+/* Counts are sent this long after the write before: they are to be at most two seconds old. */
+#define COUNT_INTERVAL (1750 * NSEC_PER_MSEC)
 
 /* What the status should say now. Borrowed texts. */
 struct wanted {

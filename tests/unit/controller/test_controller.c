@@ -186,7 +186,7 @@ static void pods_of_an_earlier_job_are_told_of_when_they_stay(void **state)
     run(server, 300);
     /* One that goes soon is not worth a write. */
     assert_int_equal(server->status_writes, 1);
-    run(server, 1000);
+    run(server, 1750);
     assert_true(has(play_status_text(server), "pods of an earlier job of this name still exist"));
     assert_int_equal(server->status_writes, 2);
     assert_int_equal(server->pod_posts, 2);
