@@ -121,3 +121,6 @@ def test_table_of_tests(tree, cell, problem):
     (tree / "tests" / "test_x.py").write_text("def two():\n    pass\n")
     code, output = gate(tree, "check-test-table")
     assert (code == 1 and problem in output) if problem else code == 0
+    (tree / "docs" / "other-tests.md").write_text("| Item | Tests |\n|---|---|\n| b | `test_z.c::one` |\n")
+    code, output = gate(tree, "check-test-table")
+    assert code == 1 and "docs/other-tests.md: there is no test test_z.c::one" in output
