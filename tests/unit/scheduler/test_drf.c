@@ -1,6 +1,7 @@
 /*
  * drf in a small cluster: dominant shares of jobs, and of queues in a hierarchy.
  */
+#include "base/rng.h"
 #include "shares.h"
 
 static const char flat[] = CONF("  - name: drf\n");
@@ -46,6 +47,94 @@ static void pods_are_a_resource_too(void **state)
     assert_bound(c, "a", 2);
     assert_bound(c, "b", 2);
     cluster_free(c);
+}
+
+/* ---- against a slow reference ---------------------------------------------------------------- */
+
+#define USERS 6
+#define PODS_MOST 12
+
+struct user {
+    int cpu, memory, pods; /* CPUs and GiB of a pod; how many it wants */
+    int have;
+    bool full; /* its next pod does not fit */
+};
+
+/* The largest part of any resource that its pods hold. */
+static double dominant(const struct user *user, const int *total)
+{
+    double cpu = (double)(user->have * user->cpu) / total[0];
+    double memory = (double)(user->have * user->memory) / total[1];
+    double pods = (double)user->have / total[2];
+    double most = cpu > memory ? cpu : memory;
+    return most > pods ? most : pods;
+}
+
+/* Progressive filling, as the paper has it: the next pod is of the user whose dominant share is the
+ * smallest, the first of them; one whose pod does not fit gets no more. */
+static void fill(struct user *users, const int *total)
+{
+    int left[3] = {total[0], total[1], total[2]};
+    for (;;) {
+        struct user *next = NULL;
+        for (int i = 0; i < USERS; i++) {
+            struct user *user = &users[i];
+            if (!user->full && user->have < user->pods &&
+                (!next || dominant(user, total) < dominant(next, total)))
+                next = user;
+        }
+        if (!next)
+            return;
+        next->full = next->cpu > left[0] || next->memory > left[1] || left[2] < 1;
+        if (next->full)
+            continue;
+        next->have++;
+        left[0] -= next->cpu;
+        left[1] -= next->memory;
+        left[2]--;
+    }
+}
+
+static void add_random_user(struct cluster *c, struct rng *rng, struct user *user, int number)
+{
+    *user = (struct user){.cpu = 1 + (int)rng_below(rng, 5),
+                          .memory = 1 + (int)rng_below(rng, 5),
+                          .pods = 1 + (int)rng_below(rng, PODS_MOST)};
+    cleanup_free char *name = xasprintf("u%d", number);
+    cleanup_free char *spec =
+        xasprintf(",\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"%d\",\"memory\":"
+                  "\"%dGi\"}}}]",
+                  user->cpu, user->memory);
+    add_group(c, name, "\"minMember\":1");
+    for (int i = 0; i < user->pods; i++) {
+        cleanup_free char *pod = xasprintf("%s-%d", name, i);
+        add_pod_spec(c, pod, name, "w", spec);
+    }
+}
+
+static void agrees_with_progressive_filling(void **state)
+{
+    (void)state;
+    struct rng rng;
+    rng_seed(&rng, 7);
+    for (int round = 0; round < 200; round++) {
+        struct cluster *c = cluster_new(flat);
+        struct user users[USERS];
+        int total[3] = {10 + (int)rng_below(&rng, 60), 10 + (int)rng_below(&rng, 60),
+                        6 + (int)rng_below(&rng, 60)};
+        for (int i = 0; i < USERS; i++)
+            add_random_user(c, &rng, &users[i], i);
+        cleanup_free char *node = xasprintf("\"cpu\":\"%d\",\"memory\":\"%dGi\",\"pods\":\"%d\"",
+                                            total[0], total[1], total[2]);
+        add_node_json(c, "n0", "", "", node);
+        run(c);
+        fill(users, total);
+        for (int i = 0; i < USERS; i++) {
+            cleanup_free char *name = xasprintf("u%d", i);
+            assert_bound(c, name, (unsigned)users[i].have);
+        }
+        cluster_free(c);
+    }
 }
 
 #define HIERARCHY(path, weights)                                                                   \
@@ -142,6 +231,7 @@ int main(void)
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_example_of_the_paper),
+        cmocka_unit_test(agrees_with_progressive_filling),
         cmocka_unit_test(pods_are_a_resource_too),
         cmocka_unit_test(groups_share_before_queues_do),
         cmocka_unit_test(saturated_groups_come_last),

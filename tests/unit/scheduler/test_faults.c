@@ -346,6 +346,29 @@ static void init_containers_count(void **state)
     cluster_free(c);
 }
 
+/* G4: 100m and a limit of 10m are 110m, to the last thousandth. */
+static void limits_stand_in_for_requests(void **state)
+{
+    (void)state;
+    static const char spec[] =
+        ",\"initContainers\":[{\"resources\":{\"requests\":{\"cpu\":\"10m\"}}}],\"containers\":["
+        "{\"resources\":{\"requests\":{\"cpu\":\"100m\"}}},"
+        "{\"resources\":{\"limits\":{\"cpu\":\"10m\"}}}]";
+    static const char *const idle[] = {"108m", "109m", "110m"};
+    struct cluster *c = cluster_new(NULL);
+    add_group(c, "a", "\"minMember\":1");
+    add_pod_spec(c, "a", "a", "w", spec);
+    for (unsigned i = 0; i < ARRAY_SIZE(idle); i++) {
+        cleanup_free char *cpu = xasprintf("\"cpu\":\"%s\",\"pods\":\"9\"", idle[i]);
+        assert_int_equal(c->binds, 0);
+        add_node_json(c, "n0", "", "", cpu);
+        run(c);
+    }
+    assert_int_equal(c->binds, 1);
+    check(c);
+    cluster_free(c);
+}
+
 /* ---- the rest -------------------------------------------------------------------------------- */
 
 static void status_write_is_retried(void **state)
@@ -479,6 +502,7 @@ int main(void)
         cmocka_unit_test(unknown_nodes_are_remembered),
         cmocka_unit_test(shrunken_node_serves_what_it_has),
         cmocka_unit_test(init_containers_count),
+        cmocka_unit_test(limits_stand_in_for_requests),
         cmocka_unit_test(status_write_is_retried),
         cmocka_unit_test(podgroup_is_made_again),
         cmocka_unit_test(queues_open_and_close),

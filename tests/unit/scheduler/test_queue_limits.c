@@ -38,6 +38,40 @@ static void assert_bound(struct cluster *c, const char *group, unsigned count)
         fail_msg("%u pods of \"%s\" are bound, not %u", found, group, count);
 }
 
+/* G5: nine of ten are held; 10 and 2 wait, 1 runs past them. Then three jobs for a queue of two and
+ * an elastic one for a queue of ten, all in one cycle. */
+static void limits_are_hard(void **state)
+{
+    (void)state;
+    static const char *const confs[] = {CAPACITY, PROPORTION};
+    for (size_t i = 0; i < ARRAY_SIZE(confs); i++) {
+        struct cluster *c = cluster_new(confs[i]);
+        add_node(c, "n0", 64);
+        limit_cpu(c, "ten", 10);
+        add_job(c, "nine", "ten", 9, 9, "1");
+        run(c);
+        assert_bound(c, "nine", 9);
+        add_job(c, "j10", "ten", 1, 1, "10");
+        add_job(c, "j2", "ten", 1, 1, "2");
+        add_job(c, "j1", "ten", 1, 1, "1");
+        limit_cpu(c, "two", 2);
+        for (int j = 0; j < 3; j++) {
+            cleanup_free char *name = xasprintf("t%d", j);
+            add_job(c, name, "two", 1, 1, "1");
+        }
+        limit_cpu(c, "other", 10);
+        add_job(c, "elastic", "other", 1, 30, "1");
+        run(c);
+        assert_bound(c, "j10", 0);
+        assert_bound(c, "j2", 0);
+        assert_bound(c, "j1", 1);
+        assert_int_equal(bound(c, "t0", NULL) + bound(c, "t1", NULL) + bound(c, "t2", NULL), 2);
+        assert_bound(c, "elastic", 10);
+        check(c);
+        cluster_free(c);
+    }
+}
+
 /* All or nothing also where the queue sets the limit; nobody else waits for it. */
 static void gang_above_the_limit(void **state)
 {
@@ -233,6 +267,7 @@ static void backfill_in_turns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(limits_are_hard),
         cmocka_unit_test(gang_above_the_limit),
         cmocka_unit_test(pods_are_told_it_is_the_queue),
         cmocka_unit_test(pods_above_the_minimum),
