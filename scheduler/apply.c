@@ -52,10 +52,22 @@ static void priorityclass_changed(void *arg, void *old_object, void *new_object)
     named_changed(arg, CHANGE_PRIORITIES, new_object ? new_object : old_object);
 }
 
+static void quota_changed(void *arg, void *old_object, void *new_object)
+{
+    named_changed(arg, CHANGE_QUOTA, new_object ? new_object : old_object);
+}
+
 static void store_synced_now(void *arg)
 {
     struct scheduler *scheduler = arg;
     loop_defer(scheduler->params.loop, &scheduler->synced);
+}
+
+/* Behind the changes that made up the list. */
+static void quotas_synced(void *arg)
+{
+    scheduler_change(arg, (struct change){.kind = CHANGE_QUOTAS_KNOWN});
+    store_synced_now(arg);
 }
 
 static bool all_synced(const struct scheduler *scheduler)
@@ -63,7 +75,8 @@ static bool all_synced(const struct scheduler *scheduler)
     const struct scheduler_params *params = &scheduler->params;
     return store_synced(params->pods) && store_synced(params->nodes) &&
            store_synced(params->podgroups) && store_synced(params->queues) &&
-           store_synced(params->priorityclasses);
+           store_synced(params->priorityclasses) &&
+           (!params->resourcequotas || store_synced(params->resourcequotas));
 }
 
 static void check_ready(void *arg)
@@ -76,6 +89,13 @@ static void check_ready(void *arg)
     cache_tell_queues(&scheduler->cache);
     queues_check(scheduler);
     scheduler_wake(scheduler);
+}
+
+static void subscribe_quotas(struct scheduler *scheduler)
+{
+    scheduler->quota_handler =
+        (struct store_handler){.changed = quota_changed, .synced = quotas_synced, .arg = scheduler};
+    store_subscribe(scheduler->params.resourcequotas, &scheduler->quota_handler);
 }
 
 void apply_init(struct scheduler *scheduler)
@@ -95,10 +115,22 @@ void apply_init(struct scheduler *scheduler)
             .changed = sources[i].changed, .synced = store_synced_now, .arg = scheduler};
         store_subscribe(sources[i].store, &scheduler->handlers[i]);
     }
+    if (params->resourcequotas)
+        subscribe_quotas(scheduler);
+}
+
+void scheduler_follow_quotas(struct scheduler *scheduler, struct store *resourcequotas)
+{
+    if (scheduler->params.resourcequotas)
+        return;
+    scheduler->params.resourcequotas = resourcequotas;
+    subscribe_quotas(scheduler);
 }
 
 void apply_clear(struct scheduler *scheduler)
 {
+    if (scheduler->params.resourcequotas)
+        list_remove(&scheduler->quota_handler.link);
     for (size_t i = 0; i < ARRAY_SIZE(scheduler->handlers); i++)
         list_remove(&scheduler->handlers[i].link);
     loop_deferred_cancel(&scheduler->synced);
@@ -122,6 +154,13 @@ static bool apply_queue(struct scheduler *scheduler, const struct change *change
     if (!queue)
         queues_check(scheduler);
     return changed;
+}
+
+static bool apply_quota(struct scheduler *scheduler, const struct change *change)
+{
+    struct resourcequota *quota =
+        store_get(scheduler->params.resourcequotas, str_of(change->ns), str_of(change->key));
+    return cache_set_quota(&scheduler->cache, change->ns, change->key, quota);
 }
 
 /* Tasks whose back-off is over may be placed again, and a job whose time has come be asked for. */
@@ -162,6 +201,11 @@ static bool apply_kind(struct scheduler *scheduler, const struct change *change)
         if (scheduler->ready)
             cache_priorities_changed(&scheduler->cache);
         return scheduler->ready;
+    case CHANGE_QUOTA:
+        return apply_quota(scheduler, change);
+    case CHANGE_QUOTAS_KNOWN:
+        cache_quotas_known(&scheduler->cache);
+        return true;
     case CHANGE_JOB:
         return apply_job(scheduler, change);
     case CHANGE_BOUND:

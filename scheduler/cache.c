@@ -60,6 +60,7 @@ void cache_clear(struct cache *cache)
     vec_clear(&cache->free_indices);
     vec_clear(&cache->free_queue_slots);
     map_clear_with(&cache->queues_by_name, free_queue);
+    cache_namespaces_clear(cache);
     resource_vector_clear(&cache->allocatable);
     resource_vector_clear(&cache->used);
     resource_vector_clear(&cache->free);

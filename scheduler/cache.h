@@ -14,6 +14,7 @@
 #include "api/podgroup.h"
 #include "api/priorityclass.h"
 #include "api/queue.h"
+#include "api/resourcequota.h"
 #include "base/heap.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -112,11 +113,20 @@ struct job_status {
     int64_t transition_ns; /* wall time */
 };
 
+/* A namespace with jobs or quotas. */
+struct sched_namespace {
+    const char *name;                   /* interned */
+    VEC(struct resourcequota *) quotas; /* counted */
+    uint32_t jobs;                      /* in the cache */
+    uint64_t chances;                   /* grows when its quotas may allow a job more */
+};
+
 struct sched_job {
-    struct cache *cache;   /* borrowed; the one it is in */
-    const char *ns, *name; /* interned */
-    const char *uid;       /* interned; the PodGroup's, NULL while there is none */
-    uint64_t sequence;     /* order of arrival */
+    struct cache *cache;           /* borrowed; the one it is in */
+    const char *ns, *name;         /* interned */
+    struct sched_namespace *space; /* borrowed */
+    const char *uid;               /* interned; the PodGroup's, NULL while there is none */
+    uint64_t sequence;             /* order of arrival */
     int64_t created_ns;
     int64_t sla_ns; /* how long it is to wait at most, by its annotation; 0 without one */
     int32_t min_member;
@@ -148,7 +158,7 @@ struct sched_job {
     bool share_refused;  /* its queue could not have had what it asked for when it last failed */
     uint64_t failed_at;  /* cache->room when it last failed, or cache_chances after share_refused;
                             UINT64_MAX: try again */
-    uint64_t refused_at; /* cache_chances when it was last refused; likewise */
+    uint64_t refused_at; /* job_chances when it was last refused; likewise */
     int64_t attempt_ns;  /* loop time of the last attempt to place its pods, 0 before the first */
     uint32_t attempts;   /* so far */
 
@@ -234,11 +244,13 @@ struct cache {
     const char *const *schedulers; /* borrowed; names of the schedulers we are */
     size_t scheduler_count;
     const struct store *priorityclasses;            /* borrowed */
+    const struct store *podgroups;                  /* borrowed; for what jobs do not keep */
     bool (*keep_node)(const struct node *, void *); /* whether a node is ours to use; may be NULL */
     void *keep_arg;
     loop_fn *job_timer; /* called when a job's timer fires, with the job */
 
-    struct map nodes_by_name, jobs_by_key, tasks_by_uid, queues_by_name;
+    struct map nodes_by_name, jobs_by_key, tasks_by_uid, queues_by_name, namespaces;
+    bool quotas_known; /* all namespaces have theirs; they are followed only when wanted */
     VEC(struct sched_node *) nodes; /* NULL where one was removed */
     VEC(uint32_t) free_indices;
     struct resource_vector allocatable, used,
@@ -276,6 +288,11 @@ bool cache_set_pod(struct cache *cache, const char *uid, struct pod *pod);
 bool cache_set_podgroup(struct cache *cache, const char *ns, const char *name,
                         const struct podgroup *podgroup);
 bool cache_set_queue(struct cache *cache, const char *name, const struct queue *queue);
+/* True when a job of the namespace may be allowed now what was refused before. */
+bool cache_set_quota(struct cache *cache, const char *ns, const char *name,
+                     struct resourcequota *quota);
+/* All quotas there are have been set. */
+void cache_quotas_known(struct cache *cache);
 /* Names in the log, once, the queues whose parent is absent or below themselves. */
 void cache_tell_queues(struct cache *cache);
 /* Works out the priority of every job again. */
@@ -302,6 +319,11 @@ void cache_room(struct cache *cache);
 static inline uint64_t cache_chances(const struct cache *cache)
 {
     return cache->room + cache->relief;
+}
+/* Differs when something that was refused to the job when it asked to enter may now be granted. */
+static inline uint64_t job_chances(const struct sched_job *job)
+{
+    return cache_chances(job->cache) + job->space->chances;
 }
 /* Keeps the job in the right lists, and its queue's sums right, after a change of phase, counts or
  * claim_ended. */

@@ -115,6 +115,7 @@ struct sched_job *cache_job_get(struct cache *cache, const char *ns, const char 
     job->cache = cache;
     job->ns = intern_get(str_of(ns));
     job->name = intern_get(str_of(name));
+    cache_namespace_enter(cache, job);
     job->sequence = cache->next_sequence++;
     job->failed_at = job->refused_at = UINT64_MAX;
     list_init(&job->tasks);
@@ -148,6 +149,7 @@ void cache_job_free(struct cache *cache, struct sched_job *job)
     list_remove(&job->dirty_link);
     list_remove(&job->telling);
     leave_queue(cache, job);
+    cache_namespace_leave(cache, job);
     for (size_t i = 0; i < job->groups.n; i++)
         free_group(job->groups.items[i]);
     vec_clear(&job->groups);
@@ -463,6 +465,7 @@ static struct sched_task *add_task(struct cache *cache, struct pod *pod, bool ou
     job->last_arrival_ns = loop_now(cache->loop);
     job->claim_ended = false;
     job->failed_at = UINT64_MAX;
+    job->space->chances += job->space->quotas.n > 0; /* less is promised, more is used */
     return task;
 }
 

@@ -44,6 +44,11 @@ void cache_sums_enter(struct sched_job *job);
 void cache_sums_leave(struct sched_job *job);
 /* Frees the sums of a job that is in no queue. */
 void cache_sums_clear(struct sched_job *job);
+/* A job comes to its namespace, which is made when it is absent; goes. */
+void cache_namespace_enter(struct cache *cache, struct sched_job *job);
+void cache_namespace_leave(struct cache *cache, struct sched_job *job);
+/* Frees the namespaces that only quotas are left of. */
+void cache_namespaces_clear(struct cache *cache);
 /* The job of that key, made (without a PodGroup as yet) when it is not there. */
 struct sched_job *cache_job_get(struct cache *cache, const char *ns, const char *name);
 /* Frees a job whatever it holds. */

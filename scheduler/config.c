@@ -418,6 +418,14 @@ const struct action *sched_config_action(const struct sched_config *config, cons
     return NULL;
 }
 
+bool sched_config_has_plugin(const struct sched_config *config, const char *name)
+{
+    for (size_t i = 0; i < config->plugins.n; i++)
+        if (strcmp(config->plugins.items[i]->type->name, name) == 0)
+            return true;
+    return false;
+}
+
 bool sched_config_has_action(const struct sched_config *config, const char *name)
 {
     return sched_config_action(config, name) != NULL;

@@ -33,6 +33,7 @@ struct sched_config *sched_config_default(void);
 struct sched_config *sched_config_parse(struct str yaml, struct error *err);
 void sched_config_free(struct sched_config *config);
 bool sched_config_has_action(const struct sched_config *config, const char *name);
+bool sched_config_has_plugin(const struct sched_config *config, const char *name);
 /* The first mention of the action, or NULL. */
 const struct action *sched_config_action(const struct sched_config *config, const char *name);
 

@@ -66,14 +66,31 @@ struct app {
     struct process *process;
     struct informers informers;
     struct scheduler *scheduler;
-    struct conf_file *conf; /* NULL without a configuration file */
+    struct conf_file *conf;       /* NULL without a configuration file */
+    struct store *resourcequotas; /* borrowed; NULL while no configuration asked for them */
 };
 
 /* ---- configuration --------------------------------------------------------------------------- */
 
+static struct store *follow(struct app *app, const struct store_type *type, const char *path)
+{
+    return informers_add(&app->informers, type, &(struct reflector_spec){.path = path});
+}
+
+/* With many pods a quota changes all the time: they are followed once a plugin looks at them. */
+static struct store *follow_quotas(struct app *app, const struct sched_config *config)
+{
+    if (!app->resourcequotas && sched_config_has_plugin(config, "resourcequota"))
+        app->resourcequotas = follow(app, &resourcequota_store_type, PATH_RESOURCEQUOTAS);
+    return app->resourcequotas;
+}
+
 static void on_conf_changed(struct sched_config *config, void *arg)
 {
     struct app *app = arg;
+    struct store *resourcequotas = follow_quotas(app, config);
+    if (resourcequotas)
+        scheduler_follow_quotas(app->scheduler, resourcequotas);
     scheduler_set_config(app->scheduler, config);
 }
 
@@ -91,11 +108,6 @@ static struct sched_config *first_config(struct app *app, struct error *err)
 }
 
 /* ---- the application ------------------------------------------------------------------------- */
-
-static struct store *follow(struct app *app, const struct store_type *type, const char *path)
-{
-    return informers_add(&app->informers, type, &(struct reflector_spec){.path = path});
-}
 
 static void start_scheduler(struct app *app, struct sched_config *config)
 {
@@ -119,6 +131,7 @@ static void start_scheduler(struct app *app, struct sched_config *config)
     params.nodes = follow(app, &node_store_type, PATH_NODES);
     params.podgroups = follow(app, &podgroup_store_type, PATH_PODGROUPS);
     params.pods = follow(app, &pod_store_type, PATH_PODS);
+    params.resourcequotas = follow_quotas(app, config);
     app->scheduler = scheduler_new(&params);
 }
 

@@ -60,6 +60,7 @@ struct scheduler *scheduler_new(const struct scheduler_params *params)
     scheduler->cache.schedulers = params->names;
     scheduler->cache.scheduler_count = params->name_count;
     scheduler->cache.priorityclasses = params->priorityclasses;
+    scheduler->cache.podgroups = params->podgroups;
     scheduler->cache.keep_node = keep_node;
     scheduler->cache.keep_arg = &scheduler->params;
     scheduler->cache.job_timer = on_job_timer;

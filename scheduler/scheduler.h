@@ -20,7 +20,8 @@ struct scheduler_params {
     struct event_recorder *events; /* NULL: no events */
     struct metrics *metrics;       /* NULL: none */
     struct store *pods, *nodes, *podgroups, *queues, *priorityclasses;
-    const char *const *names; /* schedulerName values that are ours; borrowed for good */
+    struct store *resourcequotas; /* NULL: they are not followed; see scheduler_follow_quotas */
+    const char *const *names;     /* schedulerName values that are ours; borrowed for good */
     size_t name_count;
     const char *default_queue;        /* borrowed for good */
     const char *const *node_selector; /* "key:value"; any one admits a node; none: all nodes */
@@ -34,10 +35,12 @@ enum change_kind {
     CHANGE_PODGROUP,
     CHANGE_QUEUE,
     CHANGE_PRIORITIES,
-    CHANGE_JOB,        /* its timer fired */
-    CHANGE_BOUND,      /* a bind took effect */
-    CHANGE_UNBOUND,    /* a bind had no effect, nobody's fault: try again at once */
-    CHANGE_BIND_FAILED /* a bind was refused */
+    CHANGE_QUOTA,
+    CHANGE_QUOTAS_KNOWN, /* the list of quotas is complete */
+    CHANGE_JOB,          /* its timer fired */
+    CHANGE_BOUND,        /* a bind took effect */
+    CHANGE_UNBOUND,      /* a bind had no effect, nobody's fault: try again at once */
+    CHANGE_BIND_FAILED   /* a bind was refused */
 };
 
 struct change {
@@ -78,7 +81,7 @@ struct scheduler {
     struct sched_config *config;      /* owned */
     struct sched_config *next_config; /* owned; from the next cycle on, or NULL */
     struct cycle cycle;
-    struct store_handler handlers[5];
+    struct store_handler handlers[5], quota_handler;
     VEC(struct change) changes; /* while a cycle runs */
     size_t changes_done;
     struct list binds;   /* bind calls that are not over */
@@ -100,6 +103,9 @@ struct scheduler *scheduler_new(const struct scheduler_params *params);
 void scheduler_free(struct scheduler *scheduler);
 /* Leadership came or went. */
 void scheduler_lead(struct scheduler *scheduler, bool leading);
+/* Follows ResourceQuotas, too, from now on; harmless when it does. Before the first cycle it waits
+ * for their list as for all others; later, jobs that ask to enter do, where a plugin asks. */
+void scheduler_follow_quotas(struct scheduler *scheduler, struct store *resourcequotas);
 /* Takes effect with the next cycle; taken over. */
 void scheduler_set_config(struct scheduler *scheduler, struct sched_config *config);
 /* Starts no more cycles; calls `stopped` once every bind under way is over. */

@@ -17,11 +17,11 @@ struct enqueue {
 
 static bool may_try(struct scheduler *scheduler, struct sched_job *job)
 {
-    if (job->refused_at == cache_chances(&scheduler->cache))
+    if (job->refused_at == job_chances(job))
         return false;
     if (!why_queue(scheduler, job))
         return true;
-    job->refused_at = cache_chances(&scheduler->cache);
+    job->refused_at = job_chances(job);
     return false;
 }
 
@@ -77,7 +77,7 @@ static bool step(struct scheduler *scheduler, void *state)
         admit(scheduler, job);
         return false;
     }
-    job->refused_at = cache_chances(cache);
+    job->refused_at = job_chances(job);
     if (why_is_due(scheduler, job, WHY_ADMISSION))
         why_set(scheduler, job, WHY_ADMISSION, 0, "waiting to enter queue \"%s\": %s",
                 job->queue->name, why.p ? why.p : "a plugin refused it");

@@ -14,6 +14,7 @@
     X(nodeorder)                                                                                   \
     X(overcommit)                                                                                  \
     X(sla)                                                                                         \
+    X(resource_quota)                                                                              \
     X(resource_strategy_fit)                                                                       \
     X(conformance)                                                                                 \
     X(drf)                                                                                         \
