@@ -7,7 +7,9 @@
 #include "scheduler/apply.h"
 #include "base/intern.h"
 #include "scheduler/bind.h"
+#include "scheduler/metrics.h"
 #include "scheduler/queues.h"
+#include "scheduler/why.h"
 
 /* ---- handlers -------------------------------------------------------------------------------- */
 
@@ -138,6 +140,17 @@ void apply_clear(struct scheduler *scheduler)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
+static bool apply_pod(struct scheduler *scheduler, const struct change *change)
+{
+    const struct cache *cache = &scheduler->cache;
+    bool known = !scheduler->ready || cache_task(cache, change->key);
+    bool matters = cache_set_pod(&scheduler->cache, change->key, change->object);
+    const struct sched_task *task = known ? NULL : cache_task(cache, change->key);
+    if (task && task->job && task->status == TASK_PENDING)
+        metrics_pod(scheduler, task->pod, METRICS_POD_WATCHED);
+    return matters;
+}
+
 static bool apply_podgroup(struct scheduler *scheduler, const struct change *change)
 {
     const struct podgroup *podgroup =
@@ -163,6 +176,15 @@ static bool apply_quota(struct scheduler *scheduler, const struct change *change
     return cache_set_quota(&scheduler->cache, change->ns, change->key, quota);
 }
 
+/* The reason for which a job waits may be replaced now: it is tried once more, to hear it. */
+static void renew_why(struct sched_job *job, int64_t now)
+{
+    if (why_due_time(job) > now)
+        return;
+    job->why.passed_over = false;
+    job->refused_at = job->failed_at = UINT64_MAX;
+}
+
 /* Tasks whose back-off is over may be placed again, and a job whose time has come be asked for. */
 static bool apply_job(struct scheduler *scheduler, const struct change *change)
 {
@@ -180,6 +202,7 @@ static bool apply_job(struct scheduler *scheduler, const struct change *change)
             cache_set_task(cache, task, TASK_PENDING, NULL);
             job->failed_at = UINT64_MAX;
         }
+    renew_why(job, now);
     if (config_job_due(scheduler->config, job) <= loop_wall(scheduler->params.loop))
         job->refused_at = UINT64_MAX;
     cache_dirty(cache, job);
@@ -192,7 +215,7 @@ static bool apply_kind(struct scheduler *scheduler, const struct change *change)
     case CHANGE_NODE:
         return cache_set_node(&scheduler->cache, change->key, change->object);
     case CHANGE_POD:
-        return cache_set_pod(&scheduler->cache, change->key, change->object);
+        return apply_pod(scheduler, change);
     case CHANGE_PODGROUP:
         return apply_podgroup(scheduler, change);
     case CHANGE_QUEUE:

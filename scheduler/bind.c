@@ -26,6 +26,7 @@ struct bind_call {
     struct sched_job *job;          /* kept by its `binds` */
     struct window_request *request; /* the POST, or NULL */
     struct kube_call *read;         /* the GET, or NULL */
+    int64_t began_ns, sent_ns;      /* loop time of bind_start, and of the POST: 0 before */
     struct loop_timer timer;        /* the next GET */
     struct backoff backoff;         /* of GETs */
 };
@@ -62,6 +63,9 @@ static void settle(struct bind_call *call, enum change_kind outcome)
     if (call->job->flow.missing)
         window_flow_set_missing(&call->job->flow, call->job->flow.missing - 1);
     metrics_bind(scheduler, call->pod, outcome == CHANGE_BOUND);
+    if (outcome == CHANGE_BOUND && call->sent_ns)
+        metrics_stage(scheduler, METRICS_STAGE_BIND,
+                      loop_now(scheduler->params.loop) - call->sent_ns);
     release(call);
     scheduler_change(scheduler, change);
     scheduler_check_stopped(scheduler);
@@ -135,13 +139,23 @@ static void read_pod(void *arg)
 
 /* ---- the bind -------------------------------------------------------------------------------- */
 
+static void note_sent(struct bind_call *call)
+{
+    if (call->sent_ns)
+        return;
+    call->sent_ns = loop_now(call->scheduler->params.loop);
+    metrics_pod(call->scheduler, call->pod, METRICS_POD_PREBOUND);
+    metrics_stage(call->scheduler, METRICS_STAGE_PREBIND, call->sent_ns - call->began_ns);
+}
+
 static bool bind_render(struct buf *path, struct buf *body, void *arg)
 {
-    const struct bind_call *call = arg;
+    struct bind_call *call = arg;
     const struct kube_meta *meta = &call->pod->meta;
     struct json_writer writer = json_writer(body);
     if (!task_of(call))
         return false;
+    note_sent(call);
     pod_path(path, call->pod, "/binding");
     json_w_object(&writer);
     json_w_member_str(&writer, "apiVersion", STR("v1"));
@@ -210,6 +224,9 @@ void bind_start(struct scheduler *scheduler, struct sched_task *task)
     call->node = intern_ref(task->node->name);
     call->job = task->job;
     call->job->binds++;
+    call->job->placed_ns = loop_wall(scheduler->params.loop);
+    call->began_ns = loop_now(scheduler->params.loop);
+    metrics_pod(scheduler, call->pod, METRICS_POD_ASSUMED);
     store_request_begin(scheduler->params.pods, str_of(task->pod->meta.ns),
                         str_of(task->pod->meta.name));
     loop_timer_init(&call->timer, read_pod, call);

@@ -57,6 +57,7 @@ struct sched_task {
     int64_t held_until_ns;    /* while TASK_HELD */
     uint64_t told;            /* signature of the reason its condition shows, 0 for none */
     uint64_t told_event;      /* signature of the reason its last event named */
+    int64_t told_ns;          /* loop time of the last write of that condition */
     uint16_t bind_failures;   /* in a row */
     enum task_status status;
 };
@@ -97,10 +98,12 @@ enum why_kind {
 /* Why a job waits. */
 struct job_why {
     enum why_kind kind;
-    uint64_t signature; /* of the kind of reason, without its numbers; 0 with WHY_NONE */
-    char *text;         /* owned; a sentence, NULL with WHY_NONE */
-    int64_t since_ns;   /* loop time since when it waits for some reason */
-    int64_t made_ns;    /* loop time of the text */
+    uint64_t signature;    /* of the kind of reason, without its numbers; 0 with WHY_NONE */
+    char *text;            /* owned; a sentence, NULL with WHY_NONE */
+    int64_t since_ns;      /* loop time since when we know it to wait for some reason */
+    int64_t since_wall_ns; /* the same as the text says it: from the PodGroup after a restart */
+    int64_t made_ns;       /* loop time of the text */
+    bool passed_over; /* a reason of the same kind came while the text was too young to replace */
 };
 
 /* What the PodGroup's status says, or is to say. */
@@ -161,6 +164,7 @@ struct sched_job {
     uint64_t refused_at; /* job_chances when it was last refused; likewise */
     int64_t attempt_ns;  /* loop time of the last attempt to place its pods, 0 before the first */
     uint32_t attempts;   /* so far */
+    int64_t placed_ns;   /* wall time at which a pod was given a node last, 0: none was yet */
 
     struct list admit;      /* in cache->admit while its phase is Pending */
     struct list place;      /* in cache->place while pods wait and it is admitted */
@@ -176,6 +180,7 @@ struct sched_job {
     int64_t message_ns;             /* loop time of the last write of a message */
     int64_t counts_since_ns;  /* loop time since when counts differ or a reason has gone, or 0 */
     uint64_t event_signature; /* of the last event about waiting */
+    int64_t tell_ns;          /* loop time at which its pods may be told again, 0: not waited for */
     struct loop_timer timer;  /* when to look again */
     struct window_flow flow;  /* its binds and status writes */
     uint32_t binds;           /* bind calls that are not over */

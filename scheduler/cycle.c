@@ -27,16 +27,21 @@ void cycle_init(struct scheduler *scheduler)
     loop_timer_init(&scheduler->cycle.timer, turn, scheduler);
 }
 
+int64_t cycle_action_spent(const struct scheduler *scheduler)
+{
+    const struct cycle *cycle = &scheduler->cycle;
+    return cycle->action_ns + loop_now_fresh(scheduler->params.loop) - cycle->mark_ns;
+}
+
 static void end_action(struct scheduler *scheduler)
 {
     struct cycle *cycle = &scheduler->cycle;
     const struct action_type *action = scheduler->config->actions.items[cycle->action]->type;
     if (cycle->state)
         action->end(scheduler, cycle->state);
-    int64_t now = loop_now_fresh(scheduler->params.loop);
-    metrics_action(scheduler, action->name, cycle->action_ns + now - cycle->mark_ns);
+    metrics_action(scheduler, action->name, cycle_action_spent(scheduler));
     cycle->action_ns = 0;
-    cycle->mark_ns = now;
+    cycle->mark_ns = loop_now_fresh(scheduler->params.loop);
     cycle->state = NULL;
     cycle->begun = false;
 }

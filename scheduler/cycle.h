@@ -11,5 +11,7 @@ void cycle_init(struct scheduler *scheduler);
 void cycle_clear(struct scheduler *scheduler);
 /* Runs a cycle soon, or another one after the present. */
 void cycle_request(struct scheduler *scheduler);
+/* What the action under way has taken so far, pauses aside, in nanoseconds. */
+int64_t cycle_action_spent(const struct scheduler *scheduler);
 
 #endif

@@ -43,7 +43,8 @@ static void add_reason(const struct scheduler *scheduler, const struct sched_job
         return;
     }
     buf_add_cstr(out, "waits:     since ");
-    add_ago(scheduler, out, why->since_ns);
+    int64_t waits_ns = loop_wall(scheduler->params.loop) - why->since_wall_ns;
+    buf_printf(out, "%lld s", (long long)(waits_ns / NSEC_PER_SEC));
     buf_printf(out, "\nreason:    %s\n           (as of ", why->text);
     add_ago(scheduler, out, why->made_ns);
     buf_add_cstr(out, " ago)\n");

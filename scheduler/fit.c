@@ -309,3 +309,11 @@ uint64_t fit_explain(const struct cache *cache, const struct fit_table *table, s
     buf_add_char(out, '.');
     return signature;
 }
+
+size_t fit_open_nodes(const struct cache *cache, const struct fit_table *table)
+{
+    size_t open = 0;
+    for (uint32_t i = 0; i < table->n; i++)
+        open += is_known(cache->nodes.items[i]) && !table->entries[i].barred;
+    return open;
+}

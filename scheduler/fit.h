@@ -23,6 +23,8 @@ struct sched_node *fit_best(const struct cache *cache, const struct fit_table *t
  * a signature of the kinds of reasons, without their counts.
  */
 uint64_t fit_explain(const struct cache *cache, const struct fit_table *table, struct buf *out);
+/* How many of the known nodes may take such pods at all, whatever is free there. */
+size_t fit_open_nodes(const struct cache *cache, const struct fit_table *table);
 /* Frees all tables. */
 void fit_clear(struct cache *cache);
 

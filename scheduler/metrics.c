@@ -2,15 +2,13 @@
  * Metrics. See metrics.h. Gauges are brought up to date when the page is read.
  */
 #include "scheduler/metrics.h"
+#include "scheduler/job_metrics.h"
 #include "scheduler/queue_metrics.h"
 
 struct sched_metrics {
-    struct metric *cycle, *cycles, *begin, *action, *plugin, *job, *task, *attempts;
-    struct metric *jobs, *waiting_jobs, *waiting_pods, *nodes;
-    struct metric *job_pods, *job_tries;
-    struct map shown;  /* jobs that have series of the last two, to the reading that set them */
-    uintptr_t reading; /* number of the present or last one */
+    struct metric *cycle, *cycles, *begin, *action, *plugin, *job, *task, *stage, *attempts, *nodes;
     struct queue_metrics *queues; /* owned */
+    struct job_metrics *jobs;     /* owned */
 };
 
 static const double short_bounds[] = {0.1, 0.2, 0.5, 1,   2,    5,    10,  20,
@@ -18,53 +16,10 @@ static const double short_bounds[] = {0.1, 0.2, 0.5, 1,   2,    5,    10,  20,
 static const double long_bounds[] = {10,   20,   50,    100,   200,   500,    1000,
                                      2000, 5000, 10000, 20000, 50000, 120000, 600000};
 
-/* ---- what waits ------------------------------------------------------------------------------ */
-
-static void show_job(struct sched_metrics *metrics, const struct sched_job *job)
-{
-    cleanup_free char *name = xasprintf("%s/%s", job->ns, job->name);
-    const char *const labels[] = {name, NULL};
-    map_set(&metrics->shown, str_of(name), (void *)metrics->reading);
-    metric_set(metrics->job_pods, labels, job_waiting(job));
-    metric_set(metrics->job_tries, labels, job->attempts);
-}
-
-/* Takes out the series of jobs that do not wait any more. */
-static void hide_jobs(struct sched_metrics *metrics)
-{
-    struct str key;
-    void *reading;
-    for (size_t i = 0; map_next(&metrics->shown, &i, &key, &reading);) {
-        if ((uintptr_t)reading == metrics->reading)
-            continue;
-        cleanup_free char *name = str_dup(key);
-        const char *const labels[] = {name, NULL};
-        metric_remove(metrics->job_pods, labels);
-        metric_remove(metrics->job_tries, labels);
-        map_del(&metrics->shown, str_of(name));
-    }
-}
-
 static void collect(void *arg)
 {
     const struct scheduler *scheduler = arg;
-    struct sched_metrics *metrics = scheduler->metrics;
-    const struct cache *cache = &scheduler->cache;
-    double waiting_jobs = 0, waiting_pods = 0;
-    void *value;
-    metrics->reading++;
-    for (size_t i = 0; map_next(&cache->jobs_by_key, &i, NULL, &value);) {
-        const struct sched_job *job = value;
-        waiting_jobs += job->why.kind != WHY_NONE;
-        waiting_pods += job_waiting(job);
-        if (job->why.kind != WHY_NONE && scheduler->leading)
-            show_job(metrics, job);
-    }
-    hide_jobs(metrics);
-    metric_set(metrics->jobs, NULL, (double)map_count(&cache->jobs_by_key));
-    metric_set(metrics->waiting_jobs, NULL, waiting_jobs);
-    metric_set(metrics->waiting_pods, NULL, waiting_pods);
-    metric_set(metrics->nodes, NULL, (double)cache->known_nodes);
+    metric_set(scheduler->metrics->nodes, NULL, (double)scheduler->cache.known_nodes);
 }
 
 /* ---- families -------------------------------------------------------------------------------- */
@@ -96,23 +51,11 @@ static void make_latencies(struct sched_metrics *metrics, struct metrics *all)
     metrics->job =
         histogram(all, "volcano_e2e_job_scheduling_latency_milliseconds",
                   "Time from a job's creation until its minimum was placed.", NULL, true);
-    metrics->task = histogram(all, "volcano_task_scheduling_latency_milliseconds",
-                              "Time from a pod's creation until it was bound.", stage_label, true);
-}
-
-static void make_job_gauges(struct sched_metrics *metrics, struct metrics *all)
-{
-    static const char *const job_label[] = {"job_id", NULL};
-    metrics->jobs = metric_new(all, METRIC_GAUGE, "pumice_scheduler_jobs",
-                               "Jobs in the scheduler's cache.", NULL);
-    metrics->waiting_jobs = metric_new(all, METRIC_GAUGE, "volcano_unschedule_job_count",
-                                       "Jobs that wait for a reason.", NULL);
-    metrics->job_pods = metric_new(all, METRIC_GAUGE, "volcano_unschedule_task_count",
-                                   "Pods without a node of a job that waits.", job_label);
-    metrics->job_tries = metric_new(all, METRIC_GAUGE, "volcano_job_retry_counts",
-                                    "Attempts to place a job that waits.", job_label);
-    metrics->waiting_pods = metric_new(all, METRIC_GAUGE, "pumice_scheduler_waiting_pods",
-                                       "Pods of jobs without a node.", NULL);
+    metrics->task =
+        histogram(all, "volcano_task_scheduling_latency_milliseconds",
+                  "Time from a pod's creation to a stage of its way.", stage_label, true);
+    metrics->stage = histogram(all, "volcano_scheduling_stage_duration_milliseconds",
+                               "Time that a stage took.", stage_label, false);
 }
 
 struct sched_metrics *metrics_start(struct scheduler *scheduler)
@@ -127,9 +70,9 @@ struct sched_metrics *metrics_start(struct scheduler *scheduler)
                                  "Scheduling cycles so far.", NULL);
     metrics->attempts = metric_new(all, METRIC_COUNTER, "volcano_schedule_attempts_total",
                                    "Binds by result.", result_label);
-    make_job_gauges(metrics, all);
     metrics->nodes = metric_new(all, METRIC_GAUGE, "pumice_scheduler_nodes",
                                 "Nodes in the scheduler's cache.", NULL);
+    metrics->jobs = job_metrics_new(all, scheduler);
     metrics->queues = queue_metrics_new(all, scheduler);
     metrics_on_collect(all, collect, scheduler);
     return metrics;
@@ -140,7 +83,7 @@ void metrics_end(struct sched_metrics *metrics)
     if (!metrics)
         return;
     queue_metrics_free(metrics->queues);
-    map_clear(&metrics->shown);
+    job_metrics_free(metrics->jobs);
     free(metrics);
 }
 
@@ -189,14 +132,27 @@ void metrics_cycle(struct scheduler *scheduler, int64_t cost_ns)
     metric_observe(scheduler->metrics->cycle, NULL, milliseconds(cost_ns));
 }
 
+void metrics_pod(struct scheduler *scheduler, const struct pod *pod, const char *stage)
+{
+    const char *const labels[] = {stage, NULL};
+    if (scheduler->metrics)
+        metric_observe(scheduler->metrics->task, labels,
+                       milliseconds(loop_wall(scheduler->params.loop) - pod->meta.created_ns));
+}
+
+void metrics_stage(struct scheduler *scheduler, const char *stage, int64_t took_ns)
+{
+    const char *const labels[] = {stage, NULL};
+    if (scheduler->metrics)
+        metric_observe(scheduler->metrics->stage, labels, milliseconds(took_ns));
+}
+
 void metrics_bind(struct scheduler *scheduler, const struct pod *pod, bool bound)
 {
-    static const char *const stage[] = {"Bound", NULL};
     const char *const values[] = {bound ? "scheduled" : "error", NULL};
     if (!scheduler->metrics)
         return;
     metric_add(scheduler->metrics->attempts, values, 1);
     if (bound)
-        metric_observe(scheduler->metrics->task, stage,
-                       milliseconds(loop_wall(scheduler->params.loop) - pod->meta.created_ns));
+        metrics_pod(scheduler, pod, METRICS_POD_BOUND);
 }

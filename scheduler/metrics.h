@@ -18,6 +18,19 @@ void metrics_begin(struct scheduler *scheduler);
 void metrics_action(struct scheduler *scheduler, const char *action, int64_t cost_ns);
 /* A job's minimum was placed. */
 void metrics_job(struct scheduler *scheduler, const struct sched_job *job);
+/* A pod has come to a stage: we heard of it; it has a node, and so has all that has to start with
+ * it; its bind is sent; its bind is answered (told by metrics_bind). */
+#define METRICS_POD_WATCHED "Watched"
+#define METRICS_POD_ASSUMED "Assumed"
+#define METRICS_POD_PREBOUND "PreBound"
+#define METRICS_POD_BOUND "Bound"
+void metrics_pod(struct scheduler *scheduler, const struct pod *pod, const char *stage);
+/* A stage took that long: finding nodes in one turn of a job, pauses aside; from a pod's getting
+ * its node to its bind being sent; from there to the answer. */
+#define METRICS_STAGE_PREDICATE "Predicate"
+#define METRICS_STAGE_PREBIND "PreBind"
+#define METRICS_STAGE_BIND "Bind"
+void metrics_stage(struct scheduler *scheduler, const char *stage, int64_t took_ns);
 /* A bind took effect, or failed. */
 void metrics_bind(struct scheduler *scheduler, const struct pod *pod, bool bound);
 

@@ -54,7 +54,6 @@ struct scheduler *scheduler_new(const struct scheduler_params *params)
     scheduler->config = params->config;
     list_init(&scheduler->binds);
     list_init(&scheduler->tellers);
-    list_init(&scheduler->telling);
     list_init(&scheduler->makers);
     cache_init(&scheduler->cache, params->loop, params->window);
     scheduler->cache.schedulers = params->names;
@@ -66,6 +65,7 @@ struct scheduler *scheduler_new(const struct scheduler_params *params)
     scheduler->cache.job_timer = on_job_timer;
     scheduler->metrics = metrics_start(scheduler);
     cycle_init(scheduler);
+    teller_init(scheduler);
     queues_init(scheduler);
     apply_init(scheduler);
     return scheduler;

@@ -87,8 +87,10 @@ struct scheduler {
     struct list binds;   /* bind calls that are not over */
     struct list tellers; /* writes of pod conditions under way */
     uint32_t teller_count;
-    struct list telling; /* jobs whose pods are to be told why they wait */
-    struct list makers;  /* creations of queues under way */
+    struct list telling;          /* jobs whose pods are to be told why they wait */
+    struct list tell_later;       /* jobs whose pods have been told something else just now */
+    struct loop_timer tell_timer; /* the first of them */
+    struct list makers;           /* creations of queues under way */
     struct loop_timer queue_timer;
     struct loop_deferred synced;
     struct sched_metrics *metrics; /* owned */

@@ -14,6 +14,7 @@
 #define COUNTS_DELAY (2 * NSEC_PER_SEC)
 /* A Job that has ended takes its PodGroup away: by then the write would be refused with 404. */
 #define COMPLETED_DELAY NSEC_PER_SEC
+#define NEWS_INTERVAL (5 * NSEC_PER_SEC)
 #define MESSAGE_INTERVAL (60 * NSEC_PER_SEC)
 #define RETRY_FIRST (500 * NSEC_PER_MSEC)
 #define RETRY_MOST (30 * NSEC_PER_SEC)
@@ -27,7 +28,7 @@ static void submit(struct scheduler *scheduler, struct sched_job *job, bool phas
 
 static const char *reason_of(enum why_kind kind)
 {
-    return kind == WHY_PODS ? "NotEnoughTasks" : REASON_UNSCHEDULABLE;
+    return kind == WHY_PODS ? REASON_NOT_ENOUGH_TASKS : REASON_UNSCHEDULABLE;
 }
 
 /* When it is news that the job waits. Pods are being made for as long as they keep coming. */
@@ -69,6 +70,8 @@ static struct job_status wanted(const struct scheduler *scheduler, const struct 
     }
     if (job->shown.condition && strcmp(want.condition, job->shown.condition) == 0)
         want.transition_ns = job->shown.transition_ns;
+    else if (strcmp(want.condition, PODGROUP_UNSCHEDULABLE) == 0)
+        want.transition_ns = job->why.since_wall_ns;
     return want;
 }
 
@@ -114,7 +117,7 @@ static int64_t write_time(struct sched_job *job, const struct job_status *want, 
         when = job->counts_since_ns + COUNTS_DELAY;
     if (!differs && message_differs(want, shown)) {
         bool news = job->why.signature != job->event_signature;
-        when = earlier(when, news ? now : job->message_ns + MESSAGE_INTERVAL);
+        when = earlier(when, job->message_ns + (news ? NEWS_INTERVAL : MESSAGE_INTERVAL));
     }
     return when;
 }
@@ -289,6 +292,7 @@ static int64_t next_look(const struct scheduler *scheduler, const struct sched_j
         next = now + (due - wall);
     if (ripe_time(job) > now)
         next = earlier(next, ripe_time(job));
+    next = earlier(next, why_due_time(job));
     if (job->why.kind != WHY_NONE && now - job->why.since_ns < TELLER_DELAY)
         next = earlier(next, job->why.since_ns + TELLER_DELAY);
     if (job->phase == JOB_INQUEUE && !job_gang_possible(job) &&

@@ -2,9 +2,10 @@
  * What a PodGroup's status is to say, and when it is written.
  *
  * A change of phase is written at once, a condition half a second after its cause (it may have
- * passed by then), counts together with these or two seconds after they changed; new numbers in a
- * message alone once a minute. That pods are missing is said when none has come for 30 seconds. One
- * write a job is under way at a time; it says what is true when it is sent. Loop thread only.
+ * passed by then), counts together with these or two seconds after they changed; another reason in
+ * a message no sooner than five seconds after the last one, new numbers alone once a minute. That
+ * pods are missing is said when none has come for 30 seconds. One write a job is under way at a
+ * time; it says what is true when it is sent. Loop thread only.
  */
 #ifndef PUMICE_SCHEDULER_STATUS_H
 #define PUMICE_SCHEDULER_STATUS_H

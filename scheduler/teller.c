@@ -1,11 +1,13 @@
 /*
  * Conditions and Events of waiting pods. See teller.h.
  *
- * Few writes are under way at a time; the jobs whose pods are still to be told wait in a list.
+ * Few writes are under way at a time; the jobs whose pods are still to be told wait in a list,
+ * those whose pods were told something else less than TELLER_INTERVAL ago in another.
  */
 #include "scheduler/teller.h"
 #include "api/names.h"
 #include "base/log.h"
+#include "scheduler/claim.h"
 #include "scheduler/why.h"
 #include "json/writer.h"
 
@@ -92,16 +94,24 @@ static void say(struct scheduler *scheduler, struct sched_task *task, const stru
                  why->text);
 }
 
+/* Autoscalers are to act only where more nodes would help. */
+static const char *reason_of(enum why_kind kind)
+{
+    if (kind == WHY_NODES)
+        return POD_UNSCHEDULABLE;
+    return kind == WHY_PODS ? REASON_NOT_ENOUGH_TASKS : POD_QUEUE_LIMIT;
+}
+
 static void tell(struct scheduler *scheduler, struct sched_task *task, const struct job_why *why)
 {
     struct teller *teller = xnew(struct teller);
     teller->scheduler = scheduler;
     teller->pod = pod_ref(task->pod);
     teller->message = xstrdup(why->text);
-    /* More nodes would not help where the queue's share is used up: autoscalers are not to act. */
-    teller->reason = why->kind == WHY_SHARE ? POD_QUEUE_LIMIT : POD_UNSCHEDULABLE;
+    teller->reason = reason_of(why->kind);
     teller->signature = why->signature;
     task->told = why->signature;
+    task->told_ns = loop_now(scheduler->params.loop);
     list_append(&scheduler->tellers, &teller->link);
     scheduler->teller_count++;
     say(scheduler, task, why);
@@ -116,50 +126,107 @@ static void tell(struct scheduler *scheduler, struct sched_task *task, const str
                                                           .arg = teller});
 }
 
-/* The next pod of the job that does not show the reason yet, or NULL. */
-static struct sched_task *next_task(const struct sched_job *job)
+/* The next pod of the job that does not show the reason yet, or NULL; then `ret_later` is when the
+ * next one may be told, INT64_MAX for never. */
+static struct sched_task *next_task(const struct sched_job *job, int64_t now, int64_t *ret_later)
 {
+    int64_t later = INT64_MAX;
     for (struct list *link = job->tasks.next; link != &job->tasks; link = link->next) {
         struct sched_task *task = container_of(link, struct sched_task, link);
         if (task->status != TASK_PENDING || task->told == job->why.signature)
             continue;
         bool told_before = task->told == 0 && task->pod->unschedulable;
-        if (!told_before)
+        if (told_before) {
+            task->told = job->why.signature; /* by whoever scheduled before us */
+            continue;
+        }
+        int64_t next = task->told ? task->told_ns + TELLER_INTERVAL : now;
+        if (next <= now)
             return task;
-        task->told = job->why.signature; /* by whoever scheduled before us */
+        if (next < later)
+            later = next;
     }
+    *ret_later = later;
     return NULL;
 }
 
-static bool has_waited(const struct scheduler *scheduler, const struct sched_job *job)
+/* Pods are being made for as long as they keep coming. */
+static bool has_waited(const struct sched_job *job, int64_t now)
 {
-    return why_holds_pods(job->why.kind) &&
-           loop_now(scheduler->params.loop) - job->why.since_ns >= TELLER_DELAY;
+    if (job->why.kind == WHY_PODS)
+        return now - job->last_arrival_ns >= JOB_CLAIM_NS;
+    return job->why.kind != WHY_NONE && now - job->why.since_ns >= TELLER_DELAY;
+}
+
+static void tell_now(struct scheduler *scheduler, struct sched_job *job)
+{
+    list_remove(&job->telling);
+    list_append(&scheduler->telling, &job->telling);
+    job->tell_ns = 0;
+}
+
+static void tell_later(struct scheduler *scheduler, struct sched_job *job, int64_t when)
+{
+    struct loop *loop = scheduler->params.loop;
+    list_remove(&job->telling);
+    list_append(&scheduler->tell_later, &job->telling);
+    job->tell_ns = when;
+    loop_timer_set_earlier(loop, &scheduler->tell_timer, when - loop_now(loop));
 }
 
 static void pump(struct scheduler *scheduler)
 {
+    int64_t now = loop_now(scheduler->params.loop);
     while (scheduler->teller_count < UNDER_WAY_MOST && !list_empty(&scheduler->telling)) {
         struct sched_job *job = container_of(scheduler->telling.next, struct sched_job, telling);
-        struct sched_task *task = has_waited(scheduler, job) ? next_task(job) : NULL;
-        if (task)
+        int64_t later = INT64_MAX;
+        struct sched_task *task = has_waited(job, now) ? next_task(job, now, &later) : NULL;
+        if (task) {
             tell(scheduler, task, &job->why);
-        else
+            continue;
+        }
+        if (later == INT64_MAX)
             list_remove(&job->telling);
+        else
+            tell_later(scheduler, job, later);
     }
 }
 
 void teller_check(struct scheduler *scheduler, struct sched_job *job)
 {
-    if (!has_waited(scheduler, job) || job->count[TASK_PENDING] == 0)
+    if (!has_waited(job, loop_now(scheduler->params.loop)) || job->count[TASK_PENDING] == 0)
         return;
-    if (list_empty(&job->telling))
-        list_append(&scheduler->telling, &job->telling);
+    if (list_empty(&job->telling) || job->tell_ns)
+        tell_now(scheduler, job);
     pump(scheduler);
+}
+
+static void on_timer(void *arg)
+{
+    struct scheduler *scheduler = arg;
+    int64_t now = loop_now(scheduler->params.loop);
+    list_each(link, &scheduler->tell_later)
+    {
+        struct sched_job *job = container_of(link, struct sched_job, telling);
+        if (job->tell_ns <= now)
+            tell_now(scheduler, job);
+        else
+            loop_timer_set_earlier(scheduler->params.loop, &scheduler->tell_timer,
+                                   job->tell_ns - now);
+    }
+    pump(scheduler);
+}
+
+void teller_init(struct scheduler *scheduler)
+{
+    list_init(&scheduler->telling);
+    list_init(&scheduler->tell_later);
+    loop_timer_init(&scheduler->tell_timer, on_timer, scheduler);
 }
 
 void teller_clear(struct scheduler *scheduler)
 {
+    loop_timer_cancel(scheduler->params.loop, &scheduler->tell_timer);
     list_each(link, &scheduler->tellers)
     {
         struct teller *teller = container_of(link, struct teller, link);

@@ -5,9 +5,12 @@
  * so that writers can tell a new reason from new numbers.
  */
 #include "scheduler/why.h"
+#include "api/names.h"
+#include "scheduler/fit.h"
 #include <stdio.h>
 
 #define TEXT_AGE (2 * NSEC_PER_SEC)
+#define SINCE_MAX 64                     /* room for the last sentence */
 #define OVERUSED_AGE (60 * NSEC_PER_SEC) /* many jobs may wait for one queue */
 
 bool why_is_due(const struct scheduler *scheduler, const struct sched_job *job, enum why_kind kind)
@@ -15,29 +18,65 @@ bool why_is_due(const struct scheduler *scheduler, const struct sched_job *job, 
     return job->why.kind != kind || loop_now(scheduler->params.loop) - job->why.made_ns >= TEXT_AGE;
 }
 
+bool why_is_due_or_later(struct scheduler *scheduler, struct sched_job *job, enum why_kind kind)
+{
+    if (why_is_due(scheduler, job, kind))
+        return true;
+    if (!job->why.passed_over)
+        cache_dirty(&scheduler->cache, job); /* so that a timer is set */
+    job->why.passed_over = true;
+    return false;
+}
+
+int64_t why_due_time(const struct sched_job *job)
+{
+    return job->why.passed_over ? job->why.made_ns + TEXT_AGE : INT64_MAX;
+}
+
+/* A PodGroup that says already that it waits was told so by us before a restart, or by another. */
+static void begin_waiting(const struct scheduler *scheduler, struct sched_job *job)
+{
+    const struct job_status *shown = &job->shown;
+    int64_t wall = loop_wall(scheduler->params.loop);
+    bool waits = shown->condition && strcmp(shown->condition, PODGROUP_UNSCHEDULABLE) == 0;
+    if (waits && shown->transition_ns && shown->transition_ns < wall)
+        wall = shown->transition_ns;
+    job->why.since_ns = loop_now(scheduler->params.loop);
+    job->why.since_wall_ns = wall / NSEC_PER_SEC * NSEC_PER_SEC;
+}
+
+static void add_since(struct buf *text, int64_t wall)
+{
+    char time[TIME_TEXT_MAX];
+    size_t size = time_format(time, wall);
+    bool ended = text->n && text->p[text->n - 1] == '.';
+    buf_printf(text, "%s Waiting since %.*s.", ended ? "" : ".", (int)size, time);
+}
+
+static uint64_t why_signature(enum why_kind kind, uint64_t signature)
+{
+    return signature * 8 + (uint64_t)kind;
+}
+
 void why_set(struct scheduler *scheduler, struct sched_job *job, enum why_kind kind,
              uint64_t signature, const char *format, ...)
 {
     cleanup_buf struct buf text = BUF_INIT(WHY_TEXT_MAX);
-    int64_t now = loop_now(scheduler->params.loop);
+    char cut[WHY_TEXT_MAX - SINCE_MAX];
     va_list args;
     va_start(args, format);
-    if (!buf_vprintf(&text, format, args)) {
-        char cut[WHY_TEXT_MAX - 4];
-        va_end(args);
-        va_start(args, format);
-        (void)vsnprintf(cut, sizeof(cut), format, args);
-        buf_reset(&text);
-        buf_printf(&text, "%s...", cut);
-    }
+    int size = vsnprintf(cut, sizeof(cut), format, args);
     va_end(args);
-    free(job->why.text);
+    buf_printf(&text, "%s%s", cut, size < (int)sizeof(cut) ? "" : "...");
     if (job->why.kind == WHY_NONE)
-        job->why.since_ns = now;
+        begin_waiting(scheduler, job);
+    add_since(&text, job->why.since_wall_ns);
+    free(job->why.text);
     job->why.kind = kind;
-    job->why.signature = signature * 8 + (uint64_t)kind;
+    job->why.signature = why_signature(kind, signature);
     job->why.text = buf_take(&text);
-    job->why.made_ns = now;
+    job->why.made_ns = loop_now(scheduler->params.loop);
+    job->why.passed_over = false;
     cache_dirty(&scheduler->cache, job);
 }
 
@@ -52,7 +91,8 @@ bool why_queue(struct scheduler *scheduler, struct sched_job *job)
     const struct sched_queue *queue = job->queue;
     if (queue->uid && queue->open)
         return false;
-    if (why_is_due(scheduler, job, WHY_QUEUE))
+    bool says_so = job->why.signature == why_signature(WHY_QUEUE, queue->uid != NULL);
+    if (!says_so || why_is_due(scheduler, job, WHY_QUEUE))
         why_set(scheduler, job, WHY_QUEUE, queue->uid != NULL, "queue \"%s\" %s", queue->name,
                 queue->uid ? "is not open: it takes no jobs until somebody opens it"
                            : "does not exist: create it, or name another in the job");
@@ -70,17 +110,19 @@ void why_pods(struct scheduler *scheduler, struct sched_job *job)
         if ((int64_t)role->have + role->waiting >= role->min)
             continue;
         why_set(scheduler, job, WHY_PODS, 2,
-                "not enough pods of task \"%s\" exist: %u of at least %d", role->name,
-                role->have + role->waiting, role->min);
+                "not enough pods of task \"%s\" exist: %u of at least %d, in queue \"%s\"",
+                role->name, role->have + role->waiting, role->min, job->queue->name);
         return;
     }
     if (gated)
         why_set(scheduler, job, WHY_PODS, 3,
-                "not enough pods may be placed: %u of at least %d; %u have scheduling gates", there,
-                job->min_member, gated);
+                "not enough pods may be placed: %u of at least %d; %u have scheduling gates, in "
+                "queue \"%s\"",
+                there, job->min_member, gated, job->queue->name);
     else
-        why_set(scheduler, job, WHY_PODS, 1, "not enough pods exist: %u of at least %d", there,
-                job->min_member);
+        why_set(scheduler, job, WHY_PODS, 1,
+                "not enough pods exist: %u of at least %d, in queue \"%s\"", there, job->min_member,
+                job->queue->name);
 }
 
 /* ---- gangs ----------------------------------------------------------------------------------- */
@@ -143,6 +185,23 @@ static bool add_short(const struct cache *cache, const struct resource_set *need
     return any;
 }
 
+/* The sum fits, and yet no node takes the pod. */
+static void add_scattered(const struct cache *cache, const struct task_group *group,
+                          struct buf *out)
+{
+    const struct fit_table *table = fit_kept(group->cls);
+    size_t all = cache->known_nodes, open = table ? fit_open_nodes(cache, table) : all;
+    if (open == 0)
+        buf_add_cstr(out, " Enough is free, but no node may take such a pod.");
+    else if (open < all)
+        buf_printf(out,
+                   " Enough is free in all, but not on single ones of the %zu nodes that may "
+                   "take such a pod.",
+                   open);
+    else
+        buf_add_cstr(out, " Enough is free in all, but not on single nodes.");
+}
+
 static void add_pod(const struct sched_job *job, const struct task_group *group, struct buf *out)
 {
     const struct resource_set *request = &group->cls->request;
@@ -175,7 +234,7 @@ void why_gang(struct scheduler *scheduler, struct sched_job *job, const struct t
     buf_printf(&text, "%u of the %d pods that start together fit, in queue \"%s\".", have,
                job->min_member, job->queue->name);
     if (!add_short(&scheduler->cache, &needs, &text))
-        buf_add_cstr(&text, " Enough is free in all, but not on single nodes.");
+        add_scattered(&scheduler->cache, group, &text);
     add_pod(job, group, &text);
     buf_add_str(&text, nodes);
     resource_set_clear(&needs);
@@ -226,20 +285,22 @@ static void add_held(const struct scheduler *scheduler, const struct sched_queue
 void why_overused(struct scheduler *scheduler, struct sched_job *job)
 {
     cleanup_buf struct buf text = BUF_INIT(16 * WHY_TEXT_MAX);
+    uint64_t signature = share_signature(job, SHARE_OVERUSED);
     int64_t age = loop_now(scheduler->params.loop) - job->why.made_ns;
-    if (job->why.kind == WHY_SHARE && age < OVERUSED_AGE)
+    bool says_so = job->why.signature == why_signature(WHY_SHARE, signature);
+    if (says_so ? age < OVERUSED_AGE : !why_is_due_or_later(scheduler, job, WHY_SHARE))
         return;
     buf_printf(&text, "queue \"%s\" has had its share, while others want theirs.",
                job->queue->name);
     add_held(scheduler, job->queue, &text);
-    why_set(scheduler, job, WHY_SHARE, share_signature(job, SHARE_OVERUSED), "%s", text.p);
+    why_set(scheduler, job, WHY_SHARE, signature, "%s", text.p);
 }
 
 void why_share(struct scheduler *scheduler, struct sched_job *job, struct str why)
 {
     uint64_t signature = share_signature(job, SHARE_REFUSED);
     int64_t lacking = (int64_t)job->min_member - job_have(job);
-    if (!why_is_due(scheduler, job, WHY_SHARE))
+    if (!why_is_due_or_later(scheduler, job, WHY_SHARE))
         return;
     if (str_empty(why))
         why = STR("a plugin refused it");

@@ -8,10 +8,15 @@
 
 #define WHY_TEXT_MAX ((size_t)1024)
 
-/* Whether a reason of that kind and signature is worth writing again (the text costs a look at
- * every node): the kind is new, or the text is old. */
+/* Whether a reason of that kind is worth writing again (the text costs a look at every node): the
+ * kind is new, or the text is old. */
 bool why_is_due(const struct scheduler *scheduler, const struct sched_job *job, enum why_kind kind);
-/* Sets the reason; `since` is kept while the job waits for any. */
+/* The same; if it is not, the job is tried again as soon as it is, to hear what is true by then.
+ * For reasons that are found only when something has changed, lest jobs be tried for ever. */
+bool why_is_due_or_later(struct scheduler *scheduler, struct sched_job *job, enum why_kind kind);
+/* When (loop time) that is; INT64_MAX when no reason was passed over. */
+int64_t why_due_time(const struct sched_job *job);
+/* Sets the reason; `since`, with which the text ends, is kept while the job waits for any. */
 void why_set(struct scheduler *scheduler, struct sched_job *job, enum why_kind kind,
              uint64_t signature, const char *format, ...) __attribute__((format(printf, 5, 6)));
 void why_clear(struct sched_job *job);

@@ -78,6 +78,7 @@
 /* Reasons of a pod's condition PodScheduled=False. */
 #define POD_UNSCHEDULABLE "Unschedulable"
 #define POD_QUEUE_LIMIT "QueueLimit"
+#define REASON_NOT_ENOUGH_TASKS "NotEnoughTasks" /* of PodGroups, too */
 #define PODGROUP_SCHEDULED "Scheduled"
 
 #define QUEUE_OPEN "Open"

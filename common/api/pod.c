@@ -117,8 +117,10 @@ static void condition_read(struct json_reader *reader, struct draft *draft)
             json_skip(reader);
     }
     if (str_is(type, "PodScheduled"))
-        draft->pod->unschedulable = str_is(status, "False") && (str_is(reason, POD_UNSCHEDULABLE) ||
-                                                                str_is(reason, POD_QUEUE_LIMIT));
+        draft->pod->unschedulable =
+            str_is(status, "False") &&
+            (str_is(reason, POD_UNSCHEDULABLE) || str_is(reason, POD_QUEUE_LIMIT) ||
+             str_is(reason, REASON_NOT_ENOUGH_TASKS));
     else if (str_is(type, "PodResizePending"))
         draft->demand.infeasible = str_is(reason, "Infeasible");
 }

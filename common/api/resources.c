@@ -76,31 +76,49 @@ int64_t resource_amount_of(uint32_t id, struct quantity quantity)
     return amount > RESOURCE_VALUE_MAX ? RESOURCE_VALUE_MAX : amount;
 }
 
-/* Bytes in the largest binary unit that loses at most a tenth of a per cent. */
+/* "1.25" of 1250 thousandths; no zeros at the end. */
+static void print_decimal(struct buf *out, int64_t whole, int64_t thousandths)
+{
+    buf_add_i64(out, whole);
+    if (thousandths == 0)
+        return;
+    buf_add_char(out, '.');
+    for (int64_t digit = 100; thousandths > 0; digit /= 10) {
+        buf_add_char(out, (char)('0' + thousandths / digit));
+        thousandths %= digit;
+    }
+}
+
+/* In the largest binary unit of which there is one, with two decimals, rounded down. */
 static void print_bytes(struct buf *out, int64_t amount)
 {
     static const char *const units[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi"};
+    int64_t scale = 1;
     size_t unit = 0;
-    while (unit + 1 < ARRAY_SIZE(units) && amount >= 1024 &&
-           (amount % 1024 == 0 || amount >= 1048576)) {
-        amount /= 1024;
-        unit++;
-    }
-    buf_add_i64(out, amount);
+    for (; unit + 1 < ARRAY_SIZE(units) && amount / scale >= 1024; unit++)
+        scale *= 1024;
+    print_decimal(out, amount / scale, amount % scale * 100 / scale * 10);
     buf_add_cstr(out, units[unit]);
+}
+
+static bool is_bytes(uint32_t id)
+{
+    return id == RESOURCE_MEMORY || id == RESOURCE_EPHEMERAL_STORAGE ||
+           str_starts(str_of(resource_name(id)), STR("hugepages-"));
 }
 
 void resource_print(struct buf *out, uint32_t id, int64_t amount)
 {
-    if (id == RESOURCE_MEMORY || id == RESOURCE_EPHEMERAL_STORAGE) {
-        print_bytes(out, amount);
-    } else if (id == RESOURCE_CPU && amount % 1000 == 0) {
-        buf_add_i64(out, amount / 1000);
-    } else {
-        buf_add_i64(out, amount);
-        if (id == RESOURCE_CPU)
-            buf_add_char(out, 'm');
+    if (amount < 0) {
+        buf_add_char(out, '-');
+        amount = amount == INT64_MIN ? INT64_MAX : -amount;
     }
+    if (id == RESOURCE_CPU)
+        print_decimal(out, amount / 1000, amount % 1000);
+    else if (is_bytes(id))
+        print_bytes(out, amount);
+    else
+        buf_add_i64(out, amount);
 }
 
 /* ---- sets ------------------------------------------------------------------------------------ */

@@ -40,7 +40,8 @@ const char *resource_name(uint32_t id);
 const char *resource_insufficient(uint32_t id);
 /* The amount in the unit of the resource, between 0 and RESOURCE_VALUE_MAX. */
 int64_t resource_amount_of(uint32_t id, struct quantity quantity);
-/* Appends the amount as people write it: "1500m", "3Gi", "2". */
+/* Appends the amount in one form for people: cores "1.5", bytes "1.25Gi" (rounded down), else "2".
+ */
 void resource_print(struct buf *out, uint32_t id, int64_t amount);
 
 /* ---- sets: what a pod asks for ----------------------------------------------------------------

@@ -182,6 +182,13 @@ void metric_remove(struct metric *metric, const char *const *values)
         series_free(series);
 }
 
+void metric_clear(struct metric *metric)
+{
+    lock(metric);
+    map_clear_with(&metric->series, series_free);
+    unlock(metric);
+}
+
 double metric_value(struct metric *metric, const char *const *values)
 {
     struct buf key cleanup_buf;
@@ -278,8 +285,6 @@ static void add_family(struct buf *out, struct metric *metric)
     static const char *const types[] = {"counter", "gauge", "histogram"};
     if (metric->label_count == 0)
         (void)series_get(metric, NULL); /* shows 0 from the start */
-    if (map_count(&metric->series) == 0)
-        return;
     buf_printf(out, "# HELP %s ", metric->name);
     add_escaped(out, metric->help, false);
     buf_printf(out, "\n# TYPE %s %s\n", metric->name, types[metric->type]);

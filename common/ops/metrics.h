@@ -1,8 +1,8 @@
 /*
  * Prometheus metrics: counters, gauges and histograms with up to three labels, printed in the text
- * exposition format (version 0.0.4) in order of creation. Families and collectors are made on one
- * thread at start; what touches series (metric_add, _set, _observe, _remove, _value) and
- * metrics_print may be called from any thread afterwards.
+ * exposition format (version 0.0.4) in order of creation, families without series by name and type.
+ * Families and collectors are made on one thread at start; what touches series (metric_add, _set,
+ * _observe, _remove, _clear, _value) and metrics_print may be called from any thread afterwards.
  */
 #ifndef PUMICE_OPS_METRICS_H
 #define PUMICE_OPS_METRICS_H
@@ -29,6 +29,8 @@ void metric_set(struct metric *metric, const char *const *values, double value);
 void metric_observe(struct metric *metric, const char *const *values, double value);
 /* Removes one series (an object that is gone). */
 void metric_remove(struct metric *metric, const char *const *values);
+/* Removes all series. */
+void metric_clear(struct metric *metric);
 /* The value of a series (a histogram's number of observations), 0 when absent; for tests. */
 double metric_value(struct metric *metric, const char *const *values);
 

@@ -13,6 +13,7 @@
 #include "scheduler/actions/actions.h"
 #include "scheduler/actions/lending.h"
 #include "scheduler/bind.h"
+#include "scheduler/cycle.h"
 #include "scheduler/fit.h"
 #include "scheduler/metrics.h"
 #include "scheduler/order.h"
@@ -38,6 +39,7 @@ struct allocate {
     bool gang;                 /* it was below its minimum */
     size_t bound;              /* of the statement */
     uint64_t attempt;          /* number of this one */
+    int64_t spent_ns;          /* what the action had taken when it began */
     bool refused;              /* the queue could not have a pod, or the gang */
     struct buf share;          /* what the plugin said that did */
     struct task_group *failed; /* the group whose pod found no node first, or NULL */
@@ -117,7 +119,7 @@ static bool is_worth(struct scheduler *scheduler, struct sched_job *job)
         return false;
     }
     bool failed_before =
-        job->tried && job->why.kind == WHY_NODES && !why_is_due(scheduler, job, WHY_NODES);
+        job->tried && job->why.kind == WHY_NODES && !why_is_due_or_later(scheduler, job, WHY_NODES);
     if (!failed_before || job->failed_at == UINT64_MAX ||
         config_job_ready(scheduler->config, job) || sum_fits(cache, job))
         return true;
@@ -200,6 +202,7 @@ static void begin_attempt(struct scheduler *scheduler, struct allocate *allocate
 {
     struct sched_job *job = allocate->job;
     allocate->attempt = ++scheduler->cycle.attempts;
+    allocate->spent_ns = cycle_action_spent(scheduler);
     allocate->bound = 0;
     allocate->failed = NULL;
     allocate->refused = false;
@@ -264,7 +267,7 @@ static void note_failure(struct scheduler *scheduler, struct allocate *allocate,
         return;
     allocate->failed = group;
     allocate->would = (uint32_t)allocate->statement.placed.n;
-    if (!why_is_due(scheduler, allocate->job, WHY_NODES))
+    if (!why_is_due_or_later(scheduler, allocate->job, WHY_NODES))
         return;
     allocate->signature = fit_explain(&scheduler->cache, table, &allocate->nodes);
     scheduler->cache.work += scheduler->cache.nodes.n;
@@ -315,13 +318,21 @@ static bool place_gang_pod(struct scheduler *scheduler, struct allocate *allocat
     return place_any(scheduler, allocate, -1, false) || place_any(scheduler, allocate, -1, true);
 }
 
+/* All that could be placed in this turn is. */
+static void end_search(struct scheduler *scheduler, struct allocate *allocate, enum stage next)
+{
+    metrics_stage(scheduler, METRICS_STAGE_PREDICATE,
+                  cycle_action_spent(scheduler) - allocate->spent_ns);
+    allocate->stage = next;
+}
+
 static void step_gang(struct scheduler *scheduler, struct allocate *allocate)
 {
     struct sched_job *job = allocate->job;
     if (config_job_ready(scheduler->config, job))
-        allocate->stage = STAGE_BIND;
+        end_search(scheduler, allocate, STAGE_BIND);
     else if (!place_gang_pod(scheduler, allocate))
-        allocate->stage = STAGE_UNDO;
+        end_search(scheduler, allocate, STAGE_UNDO);
 }
 
 /* ---- outcomes -------------------------------------------------------------------------------- */
@@ -370,11 +381,10 @@ static void step_undo(struct scheduler *scheduler, struct allocate *allocate)
 static void step_surplus(struct scheduler *scheduler, struct allocate *allocate)
 {
     struct sched_job *job = allocate->job;
-    if (place_any(scheduler, allocate, -1, false)) {
-        allocate->stage = STAGE_BIND;
+    bool placed = place_any(scheduler, allocate, -1, false);
+    end_search(scheduler, allocate, placed ? STAGE_BIND : STAGE_PICK);
+    if (placed)
         return;
-    }
-    allocate->stage = STAGE_PICK;
     set_failed(&scheduler->cache, job, allocate->refused);
     if (allocate->failed && allocate->nodes.n)
         why_surplus(scheduler, job, allocate->failed, allocate->signature,

@@ -52,12 +52,21 @@ static void amounts_print_as_people_write_them(void **state)
 {
     (void)state;
     assert_prints(RESOURCE_CPU, 1000, "1");
-    assert_prints(RESOURCE_CPU, 1500, "1500m");
+    assert_prints(RESOURCE_CPU, 1500, "1.5");
+    assert_prints(RESOURCE_CPU, 100, "0.1");
+    assert_prints(RESOURCE_CPU, 1005, "1.005");
+    assert_prints(RESOURCE_CPU, -250, "-0.25");
     assert_prints(RESOURCE_CPU, 0, "0");
     assert_prints(RESOURCE_MEMORY, 0, "0");
     assert_prints(RESOURCE_MEMORY, 1000, "1000");
     assert_prints(RESOURCE_MEMORY, 2048, "2Ki");
     assert_prints(RESOURCE_MEMORY, INT64_C(3) << 30, "3Gi");
+    assert_prints(RESOURCE_MEMORY, INT64_C(1536) << 20, "1.5Gi");
+    assert_prints(RESOURCE_MEMORY, (INT64_C(4) << 30) - 1, "3.99Gi");
+    assert_prints(RESOURCE_MEMORY, RESOURCE_VALUE_MAX, "1Pi");
+    assert_prints(RESOURCE_EPHEMERAL_STORAGE, INT64_C(10) << 30, "10Gi");
+    assert_prints(resource_id(STR("hugepages-2Mi")), INT64_C(4) << 20, "4Mi");
+    assert_prints(resource_id(STR("example.com/fpga")), 4096, "4096");
     assert_prints(RESOURCE_PODS, 7, "7");
 }
 

@@ -25,7 +25,8 @@ static void test_counters_and_gauges_in_order_of_creation(void **state)
     assert_prints(metrics, "");
     struct metric *z = metric_new(metrics, METRIC_COUNTER, "z_total", "Things.", LABELS("a", "b"));
     struct metric *a = metric_new(metrics, METRIC_GAUGE, "a_now", "Level.", NULL);
-    assert_prints(metrics, "# HELP a_now Level.\n# TYPE a_now gauge\na_now 0\n");
+    assert_prints(metrics, "# HELP z_total Things.\n# TYPE z_total counter\n"
+                           "# HELP a_now Level.\n# TYPE a_now gauge\na_now 0\n");
     metric_add(z, LABELS("y", "2"), 1);
     metric_add(z, LABELS("x"), 2); /* the missing value is "" */
     metric_add(z, LABELS("y", "2"), 1.5);
@@ -175,6 +176,21 @@ static void test_threads_may_count(void **state)
     metrics_free(metrics);
 }
 
+static void test_series_are_cleared(void **state)
+{
+    (void)state;
+    struct metrics *metrics = metrics_new();
+    struct metric *metric = metric_new(metrics, METRIC_GAUGE, "m", "h", LABELS("k"));
+    metric_clear(metric);
+    metric_set(metric, LABELS("a"), 1);
+    metric_set(metric, LABELS("b"), 2);
+    metric_clear(metric);
+    assert_prints(metrics, "# HELP m h\n# TYPE m gauge\n");
+    metric_set(metric, LABELS("b"), 3);
+    assert_prints(metrics, "# HELP m h\n# TYPE m gauge\nm{k=\"b\"} 3\n");
+    metrics_free(metrics);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +201,7 @@ int main(void)
         cmocka_unit_test(test_histogram_buckets_are_cumulative_and_include_their_bound),
         cmocka_unit_test(test_collectors_run_before_every_print),
         cmocka_unit_test(test_threads_may_count),
+        cmocka_unit_test(test_series_are_cleared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ static void preset_is_for_cpu_and_memory(void **state)
     (void)state;
     assert_enters(conf, "\"cpu\":\"12\",\"memory\":\"120\"");
     assert_waits(conf, "\"cpu\":\"12001m\"",
-                 "needs cpu 12001m, but of the cluster's 10 (overcommitted 1.2 times) only 12 are");
+                 "needs cpu 12.001, but of the cluster's 10 (overcommitted 1.2 times) only 12 are");
     assert_waits(conf, "\"memory\":\"121\"", "needs memory 121");
     assert_enters(conf, "\"nvidia.com/gpu\":\"8\"");
     assert_waits(conf, "\"nvidia.com/gpu\":\"9\"",

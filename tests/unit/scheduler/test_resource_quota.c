@@ -363,6 +363,7 @@ static void more_use_asks_nobody(void **state)
     struct world w;
     struct test_group *group = waits(&w);
     const struct sched_job *job = cache_job(&w.c->scheduler->cache, "ns", "a");
+    run_for(w.c, 10 * NSEC_PER_SEC); /* nothing is looked at any more */
     uint64_t chances = job_chances(job), cycles = w.c->scheduler->cycle.number;
     (void)state;
     put_quota(&w, CPU("10", "6"));
