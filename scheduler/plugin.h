@@ -23,7 +23,7 @@ enum plugin_point {
     POINT_OVERUSED,
     POINT_ALLOCATABLE,
     POINT_HIERARCHY, /* no point: "enableHierarchy", false unless set, for the plugin itself */
-    /* Points of eviction, network topology and subgroups, which nothing asks yet. */
+    /* Points of eviction (points_evict.h), which no action asks yet. */
     POINT_TASK_ORDER,
     POINT_JOB_PIPELINED,
     POINT_JOB_STARVING,
@@ -31,6 +31,7 @@ enum plugin_point {
     POINT_RECLAIMABLE,
     POINT_PREEMPTIVE,
     POINT_VICTIM,
+    /* Points of network topology and subgroups, which nothing asks yet. */
     POINT_BEST_NODE,
     POINT_TARGET_JOB,
     POINT_RESERVED_NODES,
@@ -52,6 +53,24 @@ enum queue_figure {
 #define QUEUE_NO_FIGURE INT64_MIN
 
 enum plugin_vote { VOTE_ABSTAIN, VOTE_PERMIT, VOTE_REJECT };
+
+/* Who wants the room of running pods. */
+enum eviction_kind {
+    EVICT_PREEMPT,      /* a pod, that of others in its queue */
+    EVICT_RECLAIM,      /* a pod, that of other queues' */
+    EVICT_GANG_PREEMPT, /* a job, that of others in its queue */
+    EVICT_GANG_RECLAIM, /* a job, that of other queues' */
+    EVICT_KIND_COUNT
+};
+
+struct eviction {
+    enum eviction_kind kind;
+    const struct cache *cache;
+    const struct sched_job *job;                /* that wants it */
+    const struct sched_task *task;              /* its pod; NULL for a job */
+    const struct sched_task *const *candidates; /* in the order in which they would be evicted */
+    size_t n;
+};
 
 struct plugin {
     const struct plugin_type *type;
@@ -122,6 +141,34 @@ struct plugin_type {
      * to. */
     int64_t (*score)(const struct plugin *plugin, const struct pod_class *cls,
                      const struct sched_node *node);
+
+    /* ---- eviction: points_evict.h says how the answers combine ---- */
+
+    /*
+     * Which candidates may be evicted: takes `may` from the others (all have it at first).
+     * VOTE_ABSTAIN: it says nothing of evictions of this kind, and `may` does not count;
+     * VOTE_REJECT: none may.
+     */
+    enum plugin_vote (*evictable)(struct plugin *plugin, const struct eviction *eviction,
+                                  bool *may);
+    /* Whom it does not let go stays, whatever tier decides. */
+    bool protects;
+    /* Which running pods are to go though nobody wants their room: sets `go` for them. */
+    void (*victims)(struct plugin *plugin, const struct cache *cache,
+                    const struct sched_task *const *tasks, size_t n, bool *go);
+    /* Whether the job has so little that others may be evicted for it. */
+    bool (*job_starving)(const struct plugin *plugin, const struct sched_job *job);
+    /* Whether enough of the job is placed, or will be once those that were evicted are gone. */
+    enum plugin_vote (*job_pipelined)(const struct plugin *plugin, const struct sched_job *job);
+    /* Whether a queue may have others evicted for a pod that asks for this. */
+    bool (*preemptive)(struct plugin *plugin, const struct cache *cache,
+                       const struct sched_queue *queue, const struct resource_set *request);
+    /* Which pod of a job is placed first: <0, 0, >0. */
+    int (*task_order)(const struct plugin *plugin, const struct sched_task *a,
+                      const struct sched_task *b);
+    /* Which queue gives its pods away first to a job of `taker`: <0, 0, >0. */
+    int (*victim_queue_order)(const struct plugin *plugin, const struct sched_queue *a,
+                              const struct sched_queue *b, const struct sched_queue *taker);
 };
 
 /* The plugin of that name, or NULL. */

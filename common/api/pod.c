@@ -81,6 +81,11 @@ static void priority_read(struct json_reader *reader, struct draft *draft)
     draft->pod->priority = json_i32(reader);
 }
 
+static bool is_system_class(struct str name)
+{
+    return str_is(name, "system-cluster-critical") || str_is(name, "system-node-critical");
+}
+
 static void spec_read(struct json_reader *reader, struct draft *draft)
 {
     struct pod *pod = draft->pod;
@@ -94,6 +99,8 @@ static void spec_read(struct json_reader *reader, struct draft *draft)
             json_interned(reader, &pod->scheduler);
         else if (str_is(key, "priority"))
             priority_read(reader, draft);
+        else if (str_is(key, "priorityClassName"))
+            pod->critical = is_system_class(json_str(reader));
         else if (str_is(key, "schedulingGates"))
             gates_read(reader, pod);
         else if (!demand_member(reader, key, draft))

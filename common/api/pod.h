@@ -47,6 +47,7 @@ struct pod {
     int32_t priority;      /* its rank within the job: task-priority, else spec.priority, else 1 */
     uint32_t ordinal;      /* number at the end of its name, UINT32_MAX without one */
     enum pod_phase phase;
+    bool critical;        /* of one of the system's classes of priority */
     bool gated;           /* has scheduling gates */
     bool gated_by_others; /* has one that is not KEY_QUEUE_GATE */
     bool unschedulable;   /* its condition PodScheduled is False for a reason of ours */

@@ -55,9 +55,53 @@ static bool job_possible(const struct plugin *plugin, const struct sched_job *jo
     return job_gang_possible(job);
 }
 
+/* ---- eviction -------------------------------------------------------------------------------- */
+
+/* Whether the job stays complete without the candidate and those before it that may go. */
+static bool is_spare(const struct eviction *eviction, const bool *may, size_t candidate)
+{
+    const struct sched_task *task = eviction->candidates[candidate];
+    const struct sched_job *job = task->job;
+    const struct task_role *role = &job->roles.items[task->group->role];
+    int64_t left = job_have(job), left_of_role = role->have;
+    for (size_t i = 0; i < candidate; i++)
+        if (may[i] && eviction->candidates[i]->job == job) {
+            left--;
+            left_of_role -= eviction->candidates[i]->group->role == task->group->role;
+        }
+    return left > job->min_member && (!job->roles_enforced || left_of_role > role->min);
+}
+
+/* What a job has above its minimum. Of whole jobs that are evicted nothing has to stay. */
+static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *eviction, bool *may)
+{
+    (void)plugin;
+    if (eviction->kind != EVICT_PREEMPT && eviction->kind != EVICT_RECLAIM)
+        return VOTE_PERMIT;
+    for (size_t i = 0; i < eviction->n; i++)
+        may[i] = is_spare(eviction, may, i);
+    return VOTE_PERMIT;
+}
+
+static bool job_starving(const struct plugin *plugin, const struct sched_job *job)
+{
+    (void)plugin;
+    return (int64_t)job_have(job) < job->min_member;
+}
+
+static enum plugin_vote job_pipelined(const struct plugin *plugin, const struct sched_job *job)
+{
+    (void)plugin;
+    return job_gang_ready(job) ? VOTE_PERMIT : VOTE_REJECT;
+}
+
 const struct plugin_type plugin_gang = {.name = "gang",
                                         .open = open_plugin,
                                         .close = close_plugin,
                                         .job_order = job_order,
                                         .job_ready = job_ready,
-                                        .job_possible = job_possible};
+                                        .job_possible = job_possible,
+                                        .evictable = evictable,
+                                        .protects = true,
+                                        .job_starving = job_starving,
+                                        .job_pipelined = job_pipelined};

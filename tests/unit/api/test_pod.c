@@ -117,6 +117,28 @@ static void task_priority_wins(void **state)
     pod_unref(pod);
 }
 
+static void classes_of_the_system(void **state)
+{
+    static const struct {
+        const char *spec;
+        bool critical;
+    } rows[] = {
+        {"\"priorityClassName\":\"system-cluster-critical\"", true},
+        {"\"priorityClassName\":\"system-node-critical\"", true},
+        {"\"priorityClassName\":\"system-critical\"", false},
+        {"\"priorityClassName\":\"\"", false},
+        {"\"priorityClassName\":null,\"priority\":2000001000", false},
+        {"", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct pod *pod = decode(rows[i].spec);
+        assert_non_null(pod);
+        assert_int_equal(pod->critical, rows[i].critical);
+        pod_unref(pod);
+    }
+}
+
 static void equal_pods_share_a_class(void **state)
 {
     (void)state;
@@ -161,6 +183,7 @@ int main(void)
         cmocka_unit_test(sidecars_count),
         cmocka_unit_test(whose_it_is),
         cmocka_unit_test(task_priority_wins),
+        cmocka_unit_test(classes_of_the_system),
         cmocka_unit_test(equal_pods_share_a_class),
         cmocka_unit_test(broken_pods_are_refused),
     };

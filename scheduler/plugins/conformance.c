@@ -1,0 +1,25 @@
+/*
+ * conformance: pods that keep the cluster alive are never evicted: those of the two system classes
+ * of priority, and all of the namespace kube-system.
+ */
+#include "scheduler/plugins/plugins.h"
+
+static bool is_critical(const struct pod *pod)
+{
+    return pod->critical || strcmp(pod->meta.ns, "kube-system") == 0;
+}
+
+static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *eviction, bool *may)
+{
+    (void)plugin;
+    for (size_t i = 0; i < eviction->n; i++)
+        if (is_critical(eviction->candidates[i]->pod))
+            may[i] = false;
+    return VOTE_PERMIT;
+}
+
+const struct plugin_type plugin_conformance = {
+    .name = "conformance",
+    .without_effect = "it keeps critical pods from eviction, and nothing is evicted yet",
+    .evictable = evictable,
+    .protects = true};

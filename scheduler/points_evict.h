@@ -1,0 +1,45 @@
+/*
+ * All plugins of a configuration asked about evictions, and how their answers combine. (The other
+ * points are in config.h.) Loop thread only.
+ */
+#ifndef PUMICE_SCHEDULER_POINTS_EVICT_H
+#define PUMICE_SCHEDULER_POINTS_EVICT_H
+
+#include "scheduler/config.h"
+
+/*
+ * Which candidates may be evicted, into `ret_may` (one for each); returns how many.
+ *
+ * Tier by tier: those whom all plugins of the tier that do not abstain let go. The first tier that
+ * lets anybody go decides; one that lets nobody go leaves it to the next. Whom a plugin that
+ * protects keeps is kept, in whatever tier it stands.
+ */
+size_t config_evictable(const struct sched_config *config, const struct eviction *eviction,
+                        bool *ret_may);
+/* Which of these running pods are to go though nobody wants their room, into `ret_go`; returns how
+ * many. The first tier in which any plugin names one decides; all go that one of its plugins
+ * names. */
+size_t config_victims(const struct sched_config *config, const struct cache *cache,
+                      const struct sched_task *const *tasks, size_t n, bool *ret_go);
+/* The first tier with a plugin that has this point decides: all of its must agree. False without
+ * any. */
+bool config_job_starving(const struct sched_config *config, const struct sched_job *job);
+/* One rejection refuses; a permit ends the matter after its tier; true in the end. */
+bool config_job_pipelined(const struct sched_config *config, const struct sched_job *job);
+/* All must agree. */
+bool config_preemptive(const struct sched_config *config, const struct cache *cache,
+                       const struct sched_queue *queue, const struct resource_set *request);
+
+/* Total orders: by plugins, then as said. Pods of a job: lowest ordinal, age, UID. */
+bool config_task_before(const struct sched_config *config, const struct sched_task *a,
+                        const struct sched_task *b);
+/*
+ * Which of two pods is evicted first for a job (NULL: for none in particular): that of a job that
+ * is gone; of one job, that which was placed last; of jobs in one queue, that of the job which is
+ * served last; of two queues, that of the queue which gives first: by plugins, else which is served
+ * last.
+ */
+bool config_victim_before(const struct sched_config *config, const struct sched_task *a,
+                          const struct sched_task *b, const struct sched_job *taker);
+
+#endif
