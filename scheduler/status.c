@@ -67,11 +67,10 @@ static struct job_status wanted(const struct scheduler *scheduler, const struct 
         want.condition = PODGROUP_UNSCHEDULABLE;
         want.reason = reason_of(job->why.kind);
         want.message = job->why.text;
+        want.transition_ns = job->why.since_wall_ns;
     }
     if (job->shown.condition && strcmp(want.condition, job->shown.condition) == 0)
         want.transition_ns = job->shown.transition_ns;
-    else if (strcmp(want.condition, PODGROUP_UNSCHEDULABLE) == 0)
-        want.transition_ns = job->why.since_wall_ns;
     return want;
 }
 
