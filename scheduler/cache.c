@@ -6,6 +6,7 @@
 #include "base/intern.h"
 #include "scheduler/cache_private.h"
 #include "scheduler/fit.h"
+#include "scheduler/holds.h"
 
 #define LOG_MIN 1024
 
@@ -18,6 +19,7 @@ void cache_init(struct cache *cache, struct loop *loop, struct window *window)
     list_init(&cache->dirty);
     list_init(&cache->untold_queues);
     list_init(&cache->tables);
+    list_init(&cache->reservations);
     loop_timer_init(&cache->recount, cache_recount, cache);
     cache->log_cap = LOG_MIN;
     cache->log = xcalloc(cache->log_cap, sizeof(*cache->log));
@@ -64,6 +66,7 @@ void cache_clear(struct cache *cache)
     resource_vector_clear(&cache->allocatable);
     resource_vector_clear(&cache->used);
     resource_vector_clear(&cache->free);
+    resource_vector_clear(&cache->held);
     free(cache->log);
     cache->log = NULL;
 }
@@ -82,7 +85,7 @@ static void log_grow(struct cache *cache)
     cache->log_base = cache->log_head; /* places have moved: every table starts afresh */
 }
 
-static void log_node(struct cache *cache, const struct sched_node *node)
+void cache_log_node(struct cache *cache, const struct sched_node *node)
 {
     if (cache->log_cap < 2 * cache->nodes.n)
         log_grow(cache);
@@ -146,7 +149,7 @@ void cache_charge(struct cache *cache, struct sched_node *node, const struct pod
         cache_added(cache, resource_vector_add(&cache->used, request, sign));
     sum_free(cache, node, request, 1);
     node->tasks += (uint32_t)sign;
-    log_node(cache, node);
+    cache_log_node(cache, node);
     if (sign < 0 && !cache->stating)
         cache_room(cache);
 }
@@ -173,7 +176,7 @@ void cache_node_drop(struct cache *cache, struct sched_node *node)
 {
     if (node->object || node->tasks)
         return;
-    log_node(cache, node);
+    cache_log_node(cache, node);
     cache->nodes.items[node->index] = NULL;
     vec_push(&cache->free_indices, node->index);
     map_del(&cache->nodes_by_name, str_of(node->name));
@@ -202,8 +205,9 @@ bool cache_set_node(struct cache *cache, const char *name, struct node *object)
         cache_sum_node(cache, node, 1);
     if (alike)
         return false;
+    holds_node_changed(cache, node);
     node->version = ++cache->versions;
-    log_node(cache, node);
+    cache_log_node(cache, node);
     cache_room(cache);
     cache_node_drop(cache, node);
     return true;

@@ -23,6 +23,8 @@
 struct sched_job;
 struct sched_node;
 struct fit_table;
+struct reservation;
+struct node_hold;
 
 /* container_of for a pointer to const. */
 #define const_container_of(pointer, type, member)                                                  \
@@ -114,6 +116,7 @@ struct job_status {
     const char *reason;    /* interned, "" for none */
     char *message;         /* owned */
     int64_t transition_ns; /* wall time */
+    int64_t holds_ns;      /* wall time, whole seconds: since when it holds nodes, 0: it does not */
 };
 
 /* A namespace with jobs or quotas. */
@@ -165,6 +168,12 @@ struct sched_job {
     int64_t attempt_ns;  /* loop time of the last attempt to place its pods, 0 before the first */
     uint32_t attempts;   /* so far */
     int64_t placed_ns;   /* wall time at which a pod was given a node last, 0: none was yet */
+
+    struct reservation *reservation; /* owned; what it holds on nodes (holds.h), or NULL */
+    int64_t short_ns;      /* loop time since when it lacks nodes for its minimum, 0: it does not */
+    int64_t reserve_ns;    /* it may hold no nodes before this loop time */
+    uint16_t reserve_ends; /* reservations in a row that ended without its being placed */
+    bool never_fits;       /* when last looked at it would not have fitted the emptied cluster */
 
     struct list admit;      /* in cache->admit while its phase is Pending */
     struct list place;      /* in cache->place while pods wait and it is admitted */
@@ -227,6 +236,10 @@ struct sched_queue {
     bool beyond;     /* while `allocatable` is asked: its share does not count, only its limit */
     uint64_t lent;   /* number of the attempt that last placed a gang beyond its share; 0: none */
 
+    struct sched_job *holder;    /* borrowed; its job that holds nodes, or NULL */
+    struct sched_job *contender; /* borrowed; in a cycle: the first that may hold nodes, or NULL */
+    int64_t contended_ns;        /* loop time of the last look at a contender, or 0 */
+
     struct heap waiting;    /* a cycle's jobs */
     struct heap_node order; /* in a cycle's heap */
 };
@@ -235,9 +248,10 @@ struct sched_node {
     const char *name;    /* interned */
     struct node *object; /* counted; NULL while only its pods are known */
     struct resource_vector used;
-    uint32_t index;   /* its place in cache->nodes */
-    uint32_t version; /* of the object; never the same twice, whatever the node */
-    uint32_t tasks;   /* charged to it */
+    uint32_t index;          /* its place in cache->nodes */
+    uint32_t version;        /* of the object; never the same twice, whatever the node */
+    uint32_t tasks;          /* charged to it */
+    struct node_hold *holds; /* owned; what is kept free there for gangs (holds.h), or NULL */
 };
 
 /* ---- the cache -------------------------------------------------------------------------------
@@ -274,13 +288,15 @@ struct cache {
 
     /* Changes of nodes, for the tables of fit.c: a ring of node indices. */
     uint32_t *log;
-    uint32_t log_cap;          /* a power of two */
-    uint64_t log_head;         /* changes so far */
-    uint64_t log_base;         /* changes before it are not in the ring any more */
-    struct list tables;        /* struct fit_table, least recently used first */
-    size_t table_entries;      /* over all tables */
-    uint64_t work;             /* units of work done, for slicing */
-    struct loop_timer recount; /* runs while a saturated sum waits for a fresh count */
+    uint32_t log_cap;            /* a power of two */
+    uint64_t log_head;           /* changes so far */
+    uint64_t log_base;           /* changes before it are not in the ring any more */
+    struct list tables;          /* struct fit_table, least recently used first */
+    struct list reservations;    /* struct reservation (holds.h), oldest first */
+    struct resource_vector held; /* by all of them */
+    size_t table_entries;        /* over all tables */
+    uint64_t work;               /* units of work done, for slicing */
+    struct loop_timer recount;   /* runs while a saturated sum waits for a fresh count */
 };
 
 void cache_init(struct cache *cache, struct loop *loop, struct window *window);
@@ -350,6 +366,11 @@ bool job_roles_ready(const struct sched_job *job);
 bool job_gang_ready(const struct sched_job *job);
 /* Whether the minimum could be reached with the pods that exist and have no scheduling gates. */
 bool job_gang_possible(const struct sched_job *job);
+/* Visits the groups of the pods that are still to be placed for the minimum, in the order of
+ * placing, with how many of each. */
+void job_each_missing(const struct sched_job *job,
+                      void (*visit)(const struct task_group *group, uint32_t count, void *arg),
+                      void *arg);
 /* Adds what its placed pods ask for. */
 void job_allocated(const struct sched_job *job, struct resource_set *sum);
 /* What it still lacks of its minResources. */

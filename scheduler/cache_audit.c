@@ -4,6 +4,7 @@
  * Nothing here is kept or shared: a recount walks over every task, job, node and queue.
  */
 #include "scheduler/cache_private.h"
+#include "scheduler/holds.h"
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
@@ -230,5 +231,6 @@ const char *cache_audit(const struct cache *cache)
     }
     if (!usage_matches(cache))
         return "a node's used amounts differ from its pods";
-    return audit_queues(cache);
+    const char *wrong = holds_audit(cache);
+    return wrong ? wrong : audit_queues(cache);
 }

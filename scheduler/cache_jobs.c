@@ -9,6 +9,7 @@
 #include "base/intern.h"
 #include "base/timefmt.h"
 #include "scheduler/cache_private.h"
+#include "scheduler/holds.h"
 #include "scheduler/status.h"
 #include <stdio.h>
 
@@ -134,6 +135,8 @@ static void leave_queue(struct cache *cache, struct sched_job *job)
     struct sched_queue *queue = job->queue;
     if (!queue)
         return;
+    if (job->reservation)
+        holds_close(cache, job->reservation);
     cache_sums_leave(job);
     job->queue = NULL;
     queue->jobs--;
@@ -143,12 +146,12 @@ static void leave_queue(struct cache *cache, struct sched_job *job)
 void cache_job_free(struct cache *cache, struct sched_job *job)
 {
     ENSURE(job->flow.count == 0);
+    leave_queue(cache, job);
     loop_timer_cancel(cache->loop, &job->timer);
     list_remove(&job->admit);
     list_remove(&job->place);
     list_remove(&job->dirty_link);
     list_remove(&job->telling);
-    leave_queue(cache, job);
     cache_namespace_leave(cache, job);
     for (size_t i = 0; i < job->groups.n; i++)
         free_group(job->groups.items[i]);

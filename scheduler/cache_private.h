@@ -11,6 +11,8 @@ void cache_charge(struct cache *cache, struct sched_node *node, const struct pod
                   int sign);
 /* Adds a known node to the sums over the cluster (`sign` 1) or takes it out (-1). */
 void cache_sum_node(struct cache *cache, const struct sched_node *node, int sign);
+/* The node has changed: tables of classes are to look at it again. */
+void cache_log_node(struct cache *cache, const struct sched_node *node);
 /* Every node may have changed. */
 void cache_log_all(struct cache *cache);
 /* Sums were added to; not `exact`: one that had saturated was to shrink, and stays as it is until

@@ -11,6 +11,7 @@
 #include "base/intern.h"
 #include "base/log.h"
 #include "scheduler/cache_private.h"
+#include "scheduler/holds.h"
 
 struct sched_queue *cache_queue(const struct cache *cache, const char *name)
 {
@@ -255,6 +256,8 @@ bool cache_set_queue(struct cache *cache, const char *name, const struct queue *
     bool changed = apply_object(cache, queue, object);
     if (changed)
         cache_room(cache);
+    if (queue->holder && !(queue->uid && queue->open))
+        holds_close(cache, queue->holder->reservation);
     cache_queue_drop(cache, queue);
     return changed;
 }

@@ -11,6 +11,7 @@
 #include "scheduler/apply.h"
 #include "scheduler/fit.h"
 #include "scheduler/metrics.h"
+#include "scheduler/reserve.h"
 #include "scheduler/status.h"
 
 #define COALESCE (3 * NSEC_PER_MSEC)
@@ -77,6 +78,7 @@ static void take_config(struct scheduler *scheduler)
     sched_config_free(scheduler->config);
     scheduler->config = scheduler->next_config;
     scheduler->next_config = NULL;
+    reserve_drop_all(&scheduler->cache);
     cache_room(&scheduler->cache);
     list_each(link, &scheduler->cache.admit)
     {

@@ -3,6 +3,8 @@
  */
 #include "scheduler/explain.h"
 #include "scheduler/fit.h"
+#include "scheduler/holds.h"
+#include "scheduler/reserve.h"
 #include "scheduler/status.h"
 #include "scheduler/why.h"
 
@@ -60,6 +62,40 @@ static void add_attempts(const struct scheduler *scheduler, const struct sched_j
     buf_printf(out, "attempts:  %u to place its pods, the last one ", job->attempts);
     add_ago(scheduler, out, job->attempt_ns);
     buf_add_cstr(out, " ago; the next one when something changes that may help\n");
+}
+
+static void add_held(const struct sched_job *job, uint32_t id, bool first, struct buf *out)
+{
+    int64_t idle, amount = holds_amount(job->reservation, id, &idle);
+    buf_printf(out, "%s%s ", first ? " (" : ", ", resource_name(id));
+    resource_print(out, id, amount);
+    buf_add_cstr(out, ", free of it ");
+    resource_print(out, id, idle);
+}
+
+/* What is kept free for it, or when that may be. */
+static void add_holds(const struct scheduler *scheduler, const struct sched_job *job,
+                      struct buf *out)
+{
+    int64_t now = loop_now(scheduler->params.loop), idle;
+    int64_t next = reserve_look(scheduler, job);
+    bool first = true;
+    if (job->never_fits)
+        buf_add_cstr(out, "holds:     nothing: it would not fit the cluster if it were empty\n");
+    else if (!job->reservation && job->short_ns && next != INT64_MAX)
+        buf_printf(out, "holds:     nothing; nodes may be held for it in %lld s\n",
+                   (long long)((next - now) / NSEC_PER_SEC));
+    if (!job->reservation)
+        return;
+    buf_printf(out, "holds:     places on %zu nodes for it", job->reservation->holds.n);
+    for (uint32_t id = 0; id < resource_id_count(); id++) {
+        if (id == RESOURCE_PODS || !holds_amount(job->reservation, id, &idle))
+            continue;
+        add_held(job, id, first, out);
+        first = false;
+    }
+    buf_printf(out, "%s, for %lld s more at most\n", first ? "" : ")",
+               (long long)((job->reservation->until_ns - now) / NSEC_PER_SEC));
 }
 
 static void add_pods(const struct sched_job *job, struct buf *out)
@@ -245,6 +281,7 @@ static void explain(const struct scheduler *scheduler, const struct sched_job *j
     buf_printf(out, "phase:     %s\npriority:  %d\n", job_phase_name(job->phase), job->priority);
     add_reason(scheduler, job, out);
     add_attempts(scheduler, job, out);
+    add_holds(scheduler, job, out);
     add_pods(job, out);
     add_all_needs(scheduler, job, out);
     add_queue(scheduler, job->queue, out);

@@ -7,6 +7,7 @@
  */
 #include "scheduler/fit.h"
 #include "base/ensure.h"
+#include "scheduler/holds.h"
 #include <stdio.h>
 
 #define ENTRIES_MAX ((size_t)1 << 20)
@@ -85,16 +86,21 @@ static void heap_place(struct fit_table *table, uint32_t index)
 
 /* ---- one node -------------------------------------------------------------------------------- */
 
+/* There is room, but it is held for others; the text is for the rare case that they have let go. */
+static const char held_back[] = HOLDS_REASON "another job";
+
 static const char *short_of(const struct pod_class *cls, const struct sched_node *node)
 {
+    bool held = false;
     for (uint32_t i = 0; i < cls->request.n; i++) {
         uint32_t id = cls->request.items[i].id;
         int64_t room = resource_vector_get(&node->object->allocatable, id) -
-                       resource_vector_get(&node->used, id);
-        if (cls->request.items[i].amount > room)
+                       resource_vector_get(&node->used, id) - cls->request.items[i].amount;
+        if (room < 0)
             return resource_insufficient(id);
+        held = held || (node->holds && room < holds_on(node, id));
     }
-    return NULL;
+    return held && !cls->best_effort ? held_back : NULL;
 }
 
 static void entry_fill(const struct sched_config *config, struct fit_table *table,
@@ -246,6 +252,11 @@ const struct fit_table *fit_kept(const struct pod_class *cls)
     return cls->scratch;
 }
 
+const char *fit_barred(const struct fit_table *table, const struct sched_node *node)
+{
+    return table->entries[node->index].barred;
+}
+
 struct sched_node *fit_best(const struct cache *cache, const struct fit_table *table)
 {
     return table->heap_n ? cache->nodes.items[table->heap[0]] : NULL;
@@ -276,6 +287,13 @@ static void histogram_add(struct histogram *histogram, const char *reason)
     histogram->count[histogram->n++] = 1;
 }
 
+/* Why it does not fit; for whom it is held stands on the node. */
+static const char *reason_of(const struct fit_entry *entry, const struct sched_node *node)
+{
+    const char *holder = entry->reason == held_back ? holds_reason(node) : NULL;
+    return holder ? holder : entry->reason;
+}
+
 /* By text, so that the sentence does not depend on the order of nodes. */
 static void histogram_sort(struct histogram *histogram)
 {
@@ -295,15 +313,23 @@ uint64_t fit_explain(const struct cache *cache, const struct fit_table *table, s
 {
     struct histogram histogram = {.n = 0};
     uint64_t signature = 1;
-    for (uint32_t i = 0; i < table->n; i++)
-        if (is_known(cache->nodes.items[i]) && table->entries[i].reason)
-            histogram_add(&histogram, table->entries[i].reason);
+    bool held = false;
+    for (uint32_t i = 0; i < table->n; i++) {
+        const struct fit_entry *entry = &table->entries[i];
+        if (!is_known(cache->nodes.items[i]) || !entry->reason)
+            continue;
+        histogram_add(&histogram, reason_of(entry, cache->nodes.items[i]));
+        held = held || entry->reason == held_back;
+    }
     histogram_sort(&histogram);
     buf_printf(out, "%u/%zu nodes are available", table->heap_n, cache->known_nodes);
     for (uint32_t i = 0; i < histogram.n; i++) {
         buf_printf(out, "%s%u %s", i ? ", " : ": ", histogram.count[i], histogram.reason[i]);
-        signature = signature * 31 + str_hash(str_of(histogram.reason[i]));
+        if (!str_starts(str_of(histogram.reason[i]), STR(HOLDS_REASON)))
+            signature = signature * 31 + str_hash(str_of(histogram.reason[i]));
     }
+    if (held) /* by whom is no other kind of reason */
+        signature = signature * 31 + str_hash(str_of(held_back));
     if (histogram.others)
         buf_printf(out, ", %u for other reasons", histogram.others);
     buf_add_char(out, '.');

@@ -16,6 +16,9 @@ struct fit_table *fit_table(struct cache *cache, const struct sched_config *conf
                             struct pod_class *cls);
 /* The table of a class as it was last, or NULL: for explanations, which may be behind. */
 const struct fit_table *fit_kept(const struct pod_class *cls);
+/* Why pods of the class never go there, NULL when they may; the table must be up to date and the
+ * node known. */
+const char *fit_barred(const struct fit_table *table, const struct sched_node *node);
 /* The best node that has room, or NULL. */
 struct sched_node *fit_best(const struct cache *cache, const struct fit_table *table);
 /*

@@ -47,6 +47,41 @@ bool job_gang_possible(const struct sched_job *job)
     return true;
 }
 
+static uint32_t at_most(int64_t wanted, size_t there)
+{
+    if (wanted <= 0)
+        return 0;
+    return wanted < (int64_t)there ? (uint32_t)wanted : (uint32_t)there;
+}
+
+void job_each_missing(const struct sched_job *job,
+                      void (*visit)(const struct task_group *group, uint32_t count, void *arg),
+                      void *arg)
+{
+    int64_t missing = (int64_t)job->min_member - job_have(job);
+    int64_t surplus = missing; /* beyond what the roles need by themselves */
+    for (size_t r = 0; job->roles_enforced && r < job->roles.n; r++) {
+        const struct task_role *role = &job->roles.items[r];
+        if (role->min > (int64_t)role->have)
+            surplus -= role->min - (int64_t)role->have;
+    }
+    for (size_t r = 0; r < job->roles.n; r++) {
+        const struct task_role *role = &job->roles.items[r];
+        int64_t lacks = job->roles_enforced ? role->min - (int64_t)role->have : 0;
+        for (size_t g = 0; g < job->groups.n; g++) {
+            const struct task_group *group = job->groups.items[g];
+            if (group->role != r)
+                continue;
+            uint32_t taken = at_most(lacks, group->pending.n);
+            uint32_t more = at_most(surplus, group->pending.n - taken);
+            lacks -= taken;
+            surplus -= more;
+            if (taken + more)
+                visit(group, taken + more, arg);
+        }
+    }
+}
+
 void job_allocated(const struct sched_job *job, struct resource_set *sum)
 {
     resource_set_add(sum, &job->allocated, 1);

@@ -2,11 +2,13 @@
  * Metrics. See metrics.h. Gauges are brought up to date when the page is read.
  */
 #include "scheduler/metrics.h"
+#include "scheduler/holds.h"
 #include "scheduler/job_metrics.h"
 #include "scheduler/queue_metrics.h"
 
 struct sched_metrics {
     struct metric *cycle, *cycles, *begin, *action, *plugin, *job, *task, *stage, *attempts, *nodes;
+    struct metric *held_nodes, *holding_jobs;
     struct queue_metrics *queues; /* owned */
     struct job_metrics *jobs;     /* owned */
 };
@@ -16,10 +18,24 @@ static const double short_bounds[] = {0.1, 0.2, 0.5, 1,   2,    5,    10,  20,
 static const double long_bounds[] = {10,   20,   50,    100,   200,   500,    1000,
                                      2000, 5000, 10000, 20000, 50000, 120000, 600000};
 
+/* Jobs that hold places on nodes, and on how many. */
+static void show_holds(struct sched_metrics *metrics, const struct cache *cache)
+{
+    double jobs = 0, nodes = 0;
+    for (const struct list *link = cache->reservations.next; link != &cache->reservations;
+         link = link->next) {
+        jobs++;
+        nodes += (double)const_container_of(link, struct reservation, link)->holds.n;
+    }
+    metric_set(metrics->holding_jobs, NULL, jobs);
+    metric_set(metrics->held_nodes, NULL, nodes);
+}
+
 static void collect(void *arg)
 {
     const struct scheduler *scheduler = arg;
     metric_set(scheduler->metrics->nodes, NULL, (double)scheduler->cache.known_nodes);
+    show_holds(scheduler->metrics, &scheduler->cache);
 }
 
 /* ---- families -------------------------------------------------------------------------------- */
@@ -72,6 +88,10 @@ struct sched_metrics *metrics_start(struct scheduler *scheduler)
                                    "Binds by result.", result_label);
     metrics->nodes = metric_new(all, METRIC_GAUGE, "pumice_scheduler_nodes",
                                 "Nodes in the scheduler's cache.", NULL);
+    metrics->holding_jobs = metric_new(all, METRIC_GAUGE, "pumice_scheduler_holding_jobs",
+                                       "Jobs for which places on nodes are held.", NULL);
+    metrics->held_nodes = metric_new(all, METRIC_GAUGE, "pumice_scheduler_held_nodes",
+                                     "Nodes with places held for jobs.", NULL);
     metrics->jobs = job_metrics_new(all, scheduler);
     metrics->queues = queue_metrics_new(all, scheduler);
     metrics_on_collect(all, collect, scheduler);

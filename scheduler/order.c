@@ -13,8 +13,11 @@ static bool queue_before(const struct heap_node *x, const struct heap_node *y, v
 static bool job_before(const struct heap_node *x, const struct heap_node *y, void *arg)
 {
     const struct job_order *order = arg;
-    return config_job_before(order->config, const_container_of(x, struct sched_job, order),
-                             const_container_of(y, struct sched_job, order));
+    const struct sched_job *a = const_container_of(x, struct sched_job, order);
+    const struct sched_job *b = const_container_of(y, struct sched_job, order);
+    if (!a->reservation != !b->reservation)
+        return a->reservation != NULL;
+    return config_job_before(order->config, a, b);
 }
 
 void job_order_init(struct job_order *order, const struct sched_config *config)

@@ -2,9 +2,9 @@
  * struct job_order: jobs in the order in which queues and jobs take turns.
  *
  * The best queue gives its best job; the queue comes back into the order when that turn is over,
- * since what it holds by then may change its rank. Where queues have parents, a turn may change the
- * rank of others too: then every queue that has jobs is looked at for each turn. Loop thread only;
- * lives within one action.
+ * since what it holds by then may change its rank. Of a queue's jobs the one that holds nodes comes
+ * first. Where queues have parents, a turn may change the rank of others too: then every queue that
+ * has jobs is looked at for each turn. Loop thread only; lives within one action.
  */
 #ifndef PUMICE_SCHEDULER_ORDER_H
 #define PUMICE_SCHEDULER_ORDER_H

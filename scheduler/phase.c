@@ -54,6 +54,9 @@ void job_status_read(struct job_status *status, const struct podgroup *podgroup)
     status->running = podgroup->running;
     status->succeeded = podgroup->succeeded;
     status->failed = podgroup->failed;
+    const struct podgroup_condition *holds = podgroup_condition(podgroup, PODGROUP_HOLDS_NODES);
+    if (holds && holds->status && strcmp(holds->status, "True") == 0)
+        status->holds_ns = holds->transition_ns;
     if (!condition)
         return;
     status->reason = intern_ref(condition->reason);

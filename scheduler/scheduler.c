@@ -9,6 +9,7 @@
 #include "scheduler/cycle.h"
 #include "scheduler/metrics.h"
 #include "scheduler/queues.h"
+#include "scheduler/reserve.h"
 #include "scheduler/status.h"
 #include "scheduler/teller.h"
 
@@ -106,8 +107,10 @@ void scheduler_lead(struct scheduler *scheduler, bool leading)
     struct loop *loop = scheduler->params.loop;
     bool warm = scheduler->ready;
     scheduler->leading = leading;
-    if (!leading)
+    if (!leading) {
+        reserve_drop_all(&scheduler->cache);
         return;
+    }
     if (warm)
         scheduler->cycle.not_before_ns = loop_now(loop) + TAKEOVER_NS;
     queues_check(scheduler);

@@ -6,6 +6,8 @@
 #include "base/intern.h"
 #include "base/log.h"
 #include "scheduler/claim.h"
+#include "scheduler/holds.h"
+#include "scheduler/reserve.h"
 #include "scheduler/teller.h"
 #include "scheduler/why.h"
 #include "json/writer.h"
@@ -21,6 +23,7 @@
 #define NEVER INT64_MAX
 #define REASON_UNSCHEDULABLE "NotEnoughResources"
 #define REASON_SCHEDULED "tasks in gang are ready to be scheduled"
+#define REASON_HOLDS "NodesHeld"
 
 static void submit(struct scheduler *scheduler, struct sched_job *job, bool phase_changes);
 
@@ -69,6 +72,8 @@ static struct job_status wanted(const struct scheduler *scheduler, const struct 
         want.message = job->why.text;
         want.transition_ns = job->why.since_wall_ns;
     }
+    if (reserve_is_told(scheduler, job))
+        want.holds_ns = job->reservation->since_wall_ns / NSEC_PER_SEC * NSEC_PER_SEC;
     if (job->shown.condition && strcmp(want.condition, job->shown.condition) == 0)
         want.transition_ns = job->shown.transition_ns;
     return want;
@@ -110,7 +115,8 @@ static int64_t write_time(struct sched_job *job, const struct job_status *want, 
     bool ends = want->phase == JOB_COMPLETED && shown->phase != JOB_COMPLETED;
     if (ends && job->owned_by_job && job->counts_since_ns)
         return job->counts_since_ns + COMPLETED_DELAY;
-    if (want->phase != shown->phase || (differs && want->condition[0]))
+    if (want->phase != shown->phase || (differs && want->condition[0]) ||
+        want->holds_ns != shown->holds_ns)
         return now;
     if (job->counts_since_ns)
         when = job->counts_since_ns + COUNTS_DELAY;
@@ -132,21 +138,44 @@ static void keep(struct job_status *to, const struct job_status *from)
     *to = copy;
 }
 
-static void condition_write(struct json_writer *writer, const struct job_status *want,
-                            const char *id)
+static void condition_write(struct json_writer *writer, const char *type, const char *reason,
+                            const char *message, int64_t since_ns, const char *id)
 {
     char time[TIME_TEXT_MAX];
+    size_t size = time_format(time, since_ns);
+    json_w_object(writer);
+    json_w_member_str(writer, "type", str_of(type));
+    json_w_member_str(writer, "status", STR("True"));
+    json_w_member_str(writer, "lastTransitionTime", str_make(time, size));
+    json_w_member_str(writer, "transitionID", str_of(id));
+    json_w_member_str(writer, "reason", str_of(reason));
+    json_w_member_str(writer, "message", str_of(message));
+    json_w_end_object(writer);
+}
+
+/* "places for its pods are held on nodes, until 2026-11-30T05:10:00Z at the latest": the same for
+ * as long as they are. */
+static void holds_text(const struct sched_job *job, struct buf *out)
+{
+    char time[TIME_TEXT_MAX];
+    size_t size = time_format(time, job->reservation->until_wall_ns);
+    buf_printf(out,
+               "it has waited for long: places for its pods are held on nodes, until %.*s at the "
+               "latest",
+               (int)size, time);
+}
+
+static void conditions_write(struct json_writer *writer, const struct sched_job *job,
+                             const struct job_status *want, const char *id)
+{
     json_w_member_array(writer, "conditions");
-    if (want->condition[0]) {
-        size_t size = time_format(time, want->transition_ns);
-        json_w_object(writer);
-        json_w_member_str(writer, "type", str_of(want->condition));
-        json_w_member_str(writer, "status", STR("True"));
-        json_w_member_str(writer, "lastTransitionTime", str_make(time, size));
-        json_w_member_str(writer, "transitionID", str_of(id));
-        json_w_member_str(writer, "reason", str_of(want->reason));
-        json_w_member_str(writer, "message", str_of(want->message));
-        json_w_end_object(writer);
+    if (want->condition[0])
+        condition_write(writer, want->condition, want->reason, want->message, want->transition_ns,
+                        id);
+    if (want->holds_ns) {
+        cleanup_buf struct buf text = BUF_INIT(WHY_TEXT_MAX);
+        holds_text(job, &text);
+        condition_write(writer, PODGROUP_HOLDS_NODES, REASON_HOLDS, text.p, want->holds_ns, id);
     }
     json_w_end_array(writer);
 }
@@ -160,7 +189,8 @@ static bool status_render(struct buf *path, struct buf *body, void *arg)
         return false;
     const struct job_status want = wanted(scheduler, job);
     if (want.phase == job->shown.phase && !counts_differ(&want, &job->shown) &&
-        !condition_differs(&want, &job->shown) && !message_differs(&want, &job->shown))
+        !condition_differs(&want, &job->shown) && !message_differs(&want, &job->shown) &&
+        want.holds_ns == job->shown.holds_ns)
         return false; /* it came right while waiting */
     buf_printf(path, "/apis/" SCHEDULING_API_VERSION "/namespaces/%s/podgroups/%s", job->ns,
                job->name);
@@ -173,7 +203,7 @@ static bool status_render(struct buf *path, struct buf *body, void *arg)
     json_w_member_i64(&writer, "running", want.running);
     json_w_member_i64(&writer, "succeeded", want.succeeded);
     json_w_member_i64(&writer, "failed", want.failed);
-    condition_write(&writer, &want, scheduler->cycle.id);
+    conditions_write(&writer, job, &want, scheduler->cycle.id);
     json_w_end_object(&writer);
     json_w_end_object(&writer);
     if (message_differs(&want, &job->shown))
@@ -259,6 +289,11 @@ static void say(struct scheduler *scheduler, struct sched_job *job, const struct
     if (events && waits)
         event_record(events, &ref, job->why.kind == WHY_ADMISSION ? EVENT_NORMAL : EVENT_WARNING,
                      "Unschedulable", "%s", job->why.text);
+    if (events && want->holds_ns && want->holds_ns != job->shown.holds_ns) {
+        cleanup_buf struct buf text = BUF_INIT(WHY_TEXT_MAX);
+        holds_text(job, &text);
+        event_record(events, &ref, EVENT_NORMAL, REASON_HOLDS, "%s", text.p);
+    }
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -294,6 +329,7 @@ static int64_t next_look(const struct scheduler *scheduler, const struct sched_j
     next = earlier(next, why_due_time(job));
     if (job->why.kind != WHY_NONE && now - job->why.since_ns < TELLER_DELAY)
         next = earlier(next, job->why.since_ns + TELLER_DELAY);
+    next = earlier(next, reserve_look(scheduler, job));
     if (job->phase == JOB_INQUEUE && !job_gang_possible(job) &&
         now - job->last_arrival_ns < JOB_CLAIM_NS)
         next = earlier(next, job->last_arrival_ns + JOB_CLAIM_NS);
@@ -334,6 +370,7 @@ void status_update(struct scheduler *scheduler, struct sched_job *job)
         return;
     }
     bool ready = config_job_ready(scheduler->config, job);
+    reserve_check(scheduler, job);
     refresh_why(scheduler, job, ready);
     job->phase = job_next_phase(job, ready, is_stuck(job, now));
     end_claim(scheduler, job, now);

@@ -127,37 +127,15 @@ void why_pods(struct scheduler *scheduler, struct sched_job *job)
 
 /* ---- gangs ----------------------------------------------------------------------------------- */
 
-static uint32_t at_most(int64_t wanted, size_t there)
+static void add_request(const struct task_group *group, uint32_t count, void *arg)
 {
-    if (wanted <= 0)
-        return 0;
-    return wanted < (int64_t)there ? (uint32_t)wanted : (uint32_t)there;
+    resource_set_add(arg, &group->cls->request, count);
 }
 
 struct resource_set why_gang_needs(const struct sched_job *job)
 {
     struct resource_set needs = {NULL, 0};
-    int64_t missing = (int64_t)job->min_member - job_have(job);
-    int64_t surplus = missing; /* beyond what the roles need by themselves */
-    for (size_t r = 0; job->roles_enforced && r < job->roles.n; r++) {
-        const struct task_role *role = &job->roles.items[r];
-        if (role->min > (int64_t)role->have)
-            surplus -= role->min - (int64_t)role->have;
-    }
-    for (size_t r = 0; r < job->roles.n; r++) {
-        const struct task_role *role = &job->roles.items[r];
-        int64_t lacks = job->roles_enforced ? role->min - (int64_t)role->have : 0;
-        for (size_t g = 0; g < job->groups.n; g++) {
-            const struct task_group *group = job->groups.items[g];
-            if (group->role != r)
-                continue;
-            uint32_t taken = at_most(lacks, group->pending.n);
-            uint32_t more = at_most(surplus, group->pending.n - taken);
-            lacks -= taken;
-            surplus -= more;
-            resource_set_add(&needs, &group->cls->request, (int64_t)taken + more);
-        }
-    }
+    job_each_missing(job, add_request, &needs);
     return needs;
 }
 

@@ -80,6 +80,8 @@
 #define POD_QUEUE_LIMIT "QueueLimit"
 #define REASON_NOT_ENOUGH_TASKS "NotEnoughTasks" /* of PodGroups, too */
 #define PODGROUP_SCHEDULED "Scheduled"
+/* Beside Unschedulable: places on nodes are held for it. */
+#define PODGROUP_HOLDS_NODES "HoldsNodes"
 
 #define QUEUE_OPEN "Open"
 #define QUEUE_CLOSING "Closing"

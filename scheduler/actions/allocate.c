@@ -9,21 +9,37 @@
  * half-way (some of it bound, by us before a restart or with a bind that failed) goes before
  * everything else, and may have what is beyond its queue's share. When nothing is left to try, so
  * may gangs that are larger than that share: see lending.h.
+ *
+ * A gang for which nodes are held comes first in its queue; after its turn its places are made up
+ * (reserve.h). When all had their turn, the first of each queue that has starved for long enough is
+ * looked at for a reservation.
  */
 #include "scheduler/actions/actions.h"
 #include "scheduler/actions/lending.h"
 #include "scheduler/bind.h"
 #include "scheduler/cycle.h"
 #include "scheduler/fit.h"
+#include "scheduler/holds.h"
 #include "scheduler/metrics.h"
 #include "scheduler/order.h"
+#include "scheduler/reserve.h"
 #include "scheduler/statement.h"
 #include "scheduler/why.h"
 
 /* Jobs looked at in one step, to see which are worth a try. */
 #define COLLECT_STEP 64
 
-enum stage { STAGE_COLLECT, STAGE_PICK, STAGE_GANG, STAGE_SURPLUS, STAGE_BIND, STAGE_UNDO };
+enum stage {
+    STAGE_COLLECT,
+    STAGE_PICK,
+    STAGE_GANG,
+    STAGE_SURPLUS,
+    STAGE_BIND,
+    STAGE_UNDO,
+    STAGE_HOLD,    /* makes up the places of a job that holds nodes */
+    STAGE_CONTEND, /* the next queue in which a job may come to hold nodes */
+    STAGE_PLAN     /* whether it would fit the emptied cluster */
+};
 
 struct allocate {
     struct list *next;  /* in cache->place: the job to be looked at next, while collecting */
@@ -36,16 +52,18 @@ struct allocate {
     bool beyond;  /* the share of its queue does not count, only what the queue may have at all */
     enum stage stage;
     struct statement statement;
-    bool gang;                 /* it was below its minimum */
-    size_t bound;              /* of the statement */
-    uint64_t attempt;          /* number of this one */
-    int64_t spent_ns;          /* what the action had taken when it began */
-    bool refused;              /* the queue could not have a pod, or the gang */
-    struct buf share;          /* what the plugin said that did */
-    struct task_group *failed; /* the group whose pod found no node first, or NULL */
-    uint32_t would;            /* pods placed when it did */
-    uint64_t signature;        /* of the reasons in `nodes` */
-    struct buf nodes;          /* why nodes did not fit; empty when the text is not due */
+    bool gang;                           /* it was below its minimum */
+    size_t bound;                        /* of the statement */
+    uint64_t attempt;                    /* number of this one */
+    int64_t spent_ns;                    /* what the action had taken when it began */
+    bool refused;                        /* the queue could not have a pod, or the gang */
+    struct buf share;                    /* what the plugin said that did */
+    struct task_group *failed;           /* the group whose pod found no node first, or NULL */
+    uint32_t would;                      /* pods placed when it did */
+    uint64_t signature;                  /* of the reasons in `nodes` */
+    struct buf nodes;                    /* why nodes did not fit; empty when the text is not due */
+    VEC(struct sched_queue *) contended; /* queues with a contender */
+    struct reserve_plan *plan;           /* of the one looked at, or NULL */
 };
 
 /* ---- which jobs ------------------------------------------------------------------------------ */
@@ -116,8 +134,11 @@ static bool is_worth(struct scheduler *scheduler, struct sched_job *job)
         return false;
     if (!is_broken(scheduler, job) && is_spent(scheduler, job->queue, false)) {
         why_overused(scheduler, job);
+        reserve_drop(cache, job);
         return false;
     }
+    if (job->reservation)
+        return true;
     bool failed_before =
         job->tried && job->why.kind == WHY_NODES && !why_is_due_or_later(scheduler, job, WHY_NODES);
     if (!failed_before || job->failed_at == UINT64_MAX ||
@@ -150,6 +171,18 @@ static void *begin(struct scheduler *scheduler)
     return list_empty(&scheduler->cache.place) ? NULL : allocate_new(scheduler);
 }
 
+/* Notes the first of its queue that may hold nodes. */
+static void contend(struct scheduler *scheduler, struct allocate *allocate, struct sched_job *job)
+{
+    struct sched_queue *queue = job->queue;
+    if (!reserve_may(scheduler, job) || is_spent(scheduler, queue, false))
+        return;
+    if (!queue->contender)
+        vec_push(&allocate->contended, queue);
+    if (!queue->contender || config_job_before(scheduler->config, job, queue->contender))
+        queue->contender = job;
+}
+
 /* Nothing is placed and no change applied until all are collected, so that the list stays. */
 static void collect(struct scheduler *scheduler, struct allocate *allocate)
 {
@@ -158,6 +191,7 @@ static void collect(struct scheduler *scheduler, struct allocate *allocate)
         struct sched_job *job = container_of(allocate->next, struct sched_job, place);
         allocate->next = allocate->next->next;
         scheduler->cache.work++;
+        contend(scheduler, allocate, job);
         if (!is_worth(scheduler, job))
             continue;
         if (is_broken(scheduler, job))
@@ -210,10 +244,28 @@ static void begin_attempt(struct scheduler *scheduler, struct allocate *allocate
     job->attempt_ns = loop_now(scheduler->params.loop);
     job->attempts++;
     allocate->gang = !config_job_ready(scheduler->config, job);
-    if (!allocate->gang)
+    if (!allocate->gang) {
         allocate->stage = STAGE_SURPLUS;
-    else
-        allocate->stage = allows_gang(scheduler, allocate) ? STAGE_GANG : STAGE_UNDO;
+        return;
+    }
+    allocate->stage = allows_gang(scheduler, allocate) ? STAGE_GANG : STAGE_UNDO;
+    if (allocate->mending || job->reservation)
+        holds_lift(&scheduler->cache, allocate->mending ? NULL : job);
+}
+
+/* The holder's places are made up also when the whole would not fit yet. */
+static bool only_holds(struct scheduler *scheduler, const struct sched_job *job)
+{
+    return job->reservation && !why_is_due(scheduler, job, WHY_NODES) &&
+           !sum_fits(&scheduler->cache, job);
+}
+
+/* `refused`: its queue could not have it. */
+static void begin_hold(struct allocate *allocate, bool refused)
+{
+    allocate->refused = refused;
+    reserve_begin(allocate->job);
+    allocate->stage = STAGE_HOLD;
 }
 
 /* Begins to try a gang beyond the share of its queue; false when there is none left. If it fails,
@@ -246,6 +298,8 @@ static bool pick(struct scheduler *scheduler, struct allocate *allocate)
     allocate->job = job;
     if (!broken && is_spent(scheduler, job->queue, true))
         why_overused(scheduler, job);
+    else if (only_holds(scheduler, job))
+        begin_hold(allocate, false);
     else
         begin_attempt(scheduler, allocate);
     return true;
@@ -352,6 +406,9 @@ static void step_bind(struct scheduler *scheduler, struct allocate *allocate)
         return;
     }
     statement->placed.n = 0;
+    if (job->reservation && config_job_ready(scheduler->config, job))
+        holds_close(&scheduler->cache, job->reservation);
+    holds_restore(&scheduler->cache);
     job->tried = false;
     why_clear(job);
     job->failed_at = UINT64_MAX;
@@ -368,11 +425,15 @@ static void step_undo(struct scheduler *scheduler, struct allocate *allocate)
     struct cache *cache = &scheduler->cache;
     if (statement_undo(cache, &allocate->statement))
         return;
-    allocate->stage = STAGE_PICK;
+    holds_restore(cache);
+    if (allocate->refused && !allocate->failed)
+        reserve_refused(scheduler, job);
+    else if (allocate->failed)
+        reserve_failed(cache, job);
+    begin_hold(allocate, allocate->refused);
     if (!job->tried && !list_empty(&cache->admit))
         cache_room(cache); /* its claim on what is free has ended */
     job->tried = true;
-    set_failed(cache, job, allocate->refused);
     if (allocate->failed && allocate->nodes.n)
         why_gang(scheduler, job, allocate->failed, allocate->would, allocate->signature,
                  buf_str(&allocate->nodes));
@@ -391,6 +452,42 @@ static void step_surplus(struct scheduler *scheduler, struct allocate *allocate)
                     buf_str(&allocate->nodes));
 }
 
+/* ---- nodes held for gangs -------------------------------------------------------------------- */
+
+static void step_hold(struct scheduler *scheduler, struct allocate *allocate)
+{
+    if (reserve_step(scheduler, allocate->job))
+        return;
+    set_failed(&scheduler->cache, allocate->job, allocate->refused);
+    allocate->stage = STAGE_PICK;
+}
+
+/* False when no queue is left. */
+static bool step_contend(struct scheduler *scheduler, struct allocate *allocate)
+{
+    if (!allocate->contended.n)
+        return false;
+    struct sched_queue *queue = allocate->contended.items[--allocate->contended.n];
+    struct sched_job *job = queue->contender;
+    queue->contender = NULL;
+    if (!reserve_may(scheduler, job)) /* it was placed meanwhile, or refused by its queue */
+        return true;
+    allocate->job = job;
+    allocate->plan = reserve_plan_new(scheduler, job);
+    allocate->stage = STAGE_PLAN;
+    return true;
+}
+
+static void step_plan(struct scheduler *scheduler, struct allocate *allocate)
+{
+    if (!reserve_plan_step(allocate->plan))
+        return;
+    reserve_decide(scheduler, allocate->job, reserve_plan_fits(allocate->plan));
+    reserve_plan_free(allocate->plan);
+    allocate->plan = NULL;
+    begin_hold(allocate, false);
+}
+
 static bool step(struct scheduler *scheduler, void *state)
 {
     struct allocate *allocate = state;
@@ -399,7 +496,9 @@ static bool step(struct scheduler *scheduler, void *state)
         collect(scheduler, allocate);
         break;
     case STAGE_PICK:
-        return !pick(scheduler, allocate);
+        if (!pick(scheduler, allocate))
+            allocate->stage = STAGE_CONTEND;
+        break;
     case STAGE_GANG:
         step_gang(scheduler, allocate);
         break;
@@ -412,6 +511,14 @@ static bool step(struct scheduler *scheduler, void *state)
     case STAGE_UNDO:
         step_undo(scheduler, allocate);
         break;
+    case STAGE_HOLD:
+        step_hold(scheduler, allocate);
+        break;
+    case STAGE_CONTEND:
+        return !step_contend(scheduler, allocate);
+    case STAGE_PLAN:
+        step_plan(scheduler, allocate);
+        break;
     }
     return false;
 }
@@ -422,6 +529,11 @@ static void end(struct scheduler *scheduler, void *state)
     while (allocate->statement.placed.n > allocate->bound &&
            statement_undo(&scheduler->cache, &allocate->statement))
         ;
+    holds_restore(&scheduler->cache);
+    for (size_t i = 0; i < allocate->contended.n; i++)
+        allocate->contended.items[i]->contender = NULL;
+    vec_clear(&allocate->contended);
+    reserve_plan_free(allocate->plan);
     statement_clear(&allocate->statement);
     heap_clear(&allocate->broken);
     job_order_clear(&allocate->order);

@@ -1,0 +1,303 @@
+/*
+ * When gangs may hold nodes, and which. See reserve.h; the books are kept in holds.c.
+ */
+#include "scheduler/reserve.h"
+#include "api/names.h"
+#include "base/log.h"
+#include "scheduler/fit.h"
+#include "scheduler/holds.h"
+#include "scheduler/plugins/gang.h"
+#include "scheduler/why.h"
+#include <stdlib.h>
+
+#define LENGTH_NS (600 * NSEC_PER_SEC)
+#define BACKOFF_FIRST LENGTH_NS
+#define BACKOFF_MOST (3600 * NSEC_PER_SEC)
+#define DRAIN_INTERVAL (5 * NSEC_PER_SEC)    /* between looks at every node */
+#define CONTEND_INTERVAL (10 * NSEC_PER_SEC) /* likewise, for jobs of one queue */
+#define TELL_DELAY (5 * NSEC_PER_SEC)
+
+/* ---- when ------------------------------------------------------------------------------------ */
+
+/* It may hold again after a back-off, which grows when it has held something in vain. */
+static void back_off(struct cache *cache, struct sched_job *job, bool grow)
+{
+    int64_t delay = BACKOFF_FIRST;
+    for (unsigned i = 0; i < job->reserve_ends && delay < BACKOFF_MOST; i++)
+        delay *= 2;
+    if (grow && job->reserve_ends < UINT16_MAX)
+        job->reserve_ends++;
+    job->reserve_ns = loop_now(cache->loop) + (delay < BACKOFF_MOST ? delay : BACKOFF_MOST);
+    cache_dirty(cache, job);
+}
+
+void reserve_drop(struct cache *cache, struct sched_job *job)
+{
+    if (!job->reservation)
+        return;
+    bool held = job->reservation->holds.n > 0;
+    if (held)
+        log_info("a job lets go the nodes held for it podgroup=%s/%s", job->ns, job->name);
+    holds_close(cache, job->reservation);
+    back_off(cache, job, held);
+}
+
+void reserve_drop_all(struct cache *cache)
+{
+    list_each(link, &cache->reservations)
+    {
+        holds_close(cache, container_of(link, struct reservation, link));
+    }
+}
+
+void reserve_failed(struct cache *cache, struct sched_job *job)
+{
+    if (job->short_ns)
+        return;
+    job->short_ns = loop_now(cache->loop);
+    cache_dirty(cache, job);
+}
+
+/* What its queue may have of a resource while others want theirs, INT64_MAX for any amount. */
+static int64_t limit_of(const struct scheduler *scheduler, const struct sched_queue *queue,
+                        uint32_t id)
+{
+    const struct sched_config *config = scheduler->config;
+    enum queue_figure figure = FIGURE_LIMIT;
+    for (size_t i = 0; i < config->plugins.n; i++)
+        if (config->plugins.items[i]->type->overused &&
+            config->plugins.items[i]->enabled[POINT_OVERUSED])
+            figure = FIGURE_DESERVED;
+    int64_t amount = config_queue_figure(config, &scheduler->cache, queue, figure, id);
+    return amount == QUEUE_NO_FIGURE ? INT64_MAX : amount;
+}
+
+/* Whether it lacks nodes although its queue was asked first: there is not enough in the cluster,
+ * and by itself its queue may have the gang. */
+static bool lacks_nodes(const struct scheduler *scheduler, const struct sched_job *job)
+{
+    struct resource_set needs = why_gang_needs(job);
+    bool lacks = false, may_have = true;
+    for (uint32_t i = 0; i < needs.n; i++) {
+        uint32_t id = needs.items[i].id;
+        int64_t amount = needs.items[i].amount;
+        int64_t limit = limit_of(scheduler, job->queue, id);
+        lacks = lacks || amount > resource_vector_get(&scheduler->cache.free, id);
+        may_have = may_have && (limit == INT64_MAX ||
+                                resource_set_get(&job->queue->allocated, id) <= limit - amount);
+    }
+    resource_set_clear(&needs);
+    return lacks && may_have;
+}
+
+void reserve_refused(struct scheduler *scheduler, struct sched_job *job)
+{
+    if (lacks_nodes(scheduler, job)) {
+        reserve_failed(&scheduler->cache, job);
+        return;
+    }
+    job->short_ns = 0;
+    reserve_drop(&scheduler->cache, job);
+}
+
+/* It is whole, or cannot be. */
+static void forget(struct sched_job *job)
+{
+    job->short_ns = 0;
+    job->never_fits = false;
+    if (job_gang_ready(job))
+        job->reserve_ends = 0;
+}
+
+void reserve_check(struct scheduler *scheduler, struct sched_job *job)
+{
+    struct reservation *reservation = job->reservation;
+    bool whole = config_job_ready(scheduler->config, job);
+    bool starves = !whole && job->uid && job->phase != JOB_PENDING && job->count[TASK_PENDING] &&
+                   config_job_possible(scheduler->config, job);
+    if (!starves)
+        forget(job);
+    if (!reservation)
+        return;
+    if (!starves)
+        holds_close(&scheduler->cache, reservation);
+    else if (loop_now(scheduler->params.loop) >= reservation->until_ns)
+        reserve_drop(&scheduler->cache, job);
+}
+
+/* The first moment at which it may hold nodes, INT64_MAX for never. */
+static int64_t due_time(const struct scheduler *scheduler, const struct sched_job *job)
+{
+    int64_t after = job->short_ns ? gang_arguments(scheduler->config)->reserve_after_ns : 0;
+    if (after <= 0 || after > INT64_MAX - job->short_ns)
+        return INT64_MAX;
+    return job->short_ns + after > job->reserve_ns ? job->short_ns + after : job->reserve_ns;
+}
+
+bool reserve_may(const struct scheduler *scheduler, const struct sched_job *job)
+{
+    const struct sched_queue *queue = job->queue;
+    int64_t now = loop_now(scheduler->params.loop);
+    bool looked = queue->contended_ns && now - queue->contended_ns < CONTEND_INTERVAL;
+    return job->short_ns && !queue->holder && !looked && why_holds_pods(job->why.kind) &&
+           queue->uid && queue->open && due_time(scheduler, job) <= now &&
+           !config_job_ready(scheduler->config, job) && config_job_possible(scheduler->config, job);
+}
+
+bool reserve_is_told(const struct scheduler *scheduler, const struct sched_job *job)
+{
+    return job->reservation &&
+           loop_now(scheduler->params.loop) - job->reservation->since_ns >= TELL_DELAY;
+}
+
+int64_t reserve_look(const struct scheduler *scheduler, const struct sched_job *job)
+{
+    const struct reservation *reservation = job->reservation;
+    if (reservation && !reserve_is_told(scheduler, job))
+        return reservation->since_ns + TELL_DELAY;
+    if (reservation)
+        return reservation->until_ns;
+    int64_t due = due_time(scheduler, job);
+    return due > loop_now(scheduler->params.loop) ? due : INT64_MAX;
+}
+
+void reserve_decide(struct scheduler *scheduler, struct sched_job *job, bool fits)
+{
+    struct cache *cache = &scheduler->cache;
+    job->queue->contended_ns = loop_now(scheduler->params.loop);
+    job->never_fits = !fits;
+    if (fits) {
+        (void)holds_open(cache, job, LENGTH_NS);
+        return;
+    }
+    back_off(cache, job, true);
+}
+
+/* ---- which nodes ----------------------------------------------------------------------------- */
+
+static void want(const struct task_group *group, uint32_t count, void *arg)
+{
+    if (!group->cls->best_effort)
+        holds_class(arg, group->cls)->wanted += count;
+}
+
+void reserve_begin(struct sched_job *job)
+{
+    struct reservation *reservation = job->reservation;
+    if (!reservation)
+        return;
+    for (size_t i = 0; i < reservation->classes.n; i++)
+        reservation->classes.items[i].wanted = 0;
+    job_each_missing(job, want, reservation);
+    for (size_t i = 0; i < reservation->classes.n; i++) {
+        const struct held_class *entry = &reservation->classes.items[i];
+        while (entry->held > entry->wanted &&
+               holds_remove(job->cache, reservation, entry->cls, true))
+            ;
+    }
+}
+
+/* A place that is free for a pod of the class, held in addition to or instead of another. */
+static bool hold_free_place(struct scheduler *scheduler, struct reservation *reservation,
+                            const struct held_class *entry)
+{
+    struct cache *cache = &scheduler->cache;
+    struct pod_class *cls = entry->cls;
+    struct sched_node *node = fit_best(cache, fit_table(cache, scheduler->config, cls));
+    if (!node)
+        return false;
+    if (entry->held < entry->wanted && holds_add(cache, reservation, node, cls))
+        return true;
+    return holds_remove(cache, reservation, cls, false) && holds_add(cache, reservation, node, cls);
+}
+
+/* A node on which a pod would fit once others' pods end. */
+struct candidate {
+    int64_t missing; /* the largest part of what the pod asks for that is not free, in millionths */
+    struct sched_node *node;
+};
+
+/* Negative when the pod would not fit there even then. */
+static int64_t missing_on(const struct pod_class *cls, const struct sched_node *node)
+{
+    int64_t most = 0;
+    for (uint32_t i = 0; i < cls->request.n; i++) {
+        uint32_t id = cls->request.items[i].id;
+        int64_t amount = cls->request.items[i].amount;
+        int64_t room = resource_vector_get(&node->object->allocatable, id) - holds_on(node, id);
+        if (amount > room)
+            return -1;
+        double lacks = (double)(amount - room + resource_vector_get(&node->used, id));
+        int64_t part = (int64_t)(1e6 * lacks / (double)amount);
+        most = part > most ? part : most;
+    }
+    return most;
+}
+
+static int compare_candidates(const void *x, const void *y)
+{
+    const struct candidate *a = x, *b = y;
+    if (a->missing != b->missing)
+        return a->missing < b->missing ? -1 : 1;
+    return a->node->index < b->node->index ? -1 : a->node->index > b->node->index;
+}
+
+/* Holds places that are not free yet, one a node: whose pods end there soonest is not known. */
+static bool hold_used_places(struct scheduler *scheduler, struct reservation *reservation,
+                             struct pod_class *cls, uint32_t wanted)
+{
+    struct cache *cache = &scheduler->cache;
+    const struct fit_table *table = fit_table(cache, scheduler->config, cls);
+    struct candidate *found = xcalloc(cache->nodes.n + 1, sizeof(*found));
+    size_t n = 0;
+    bool any = false;
+    for (size_t i = 0; i < cache->nodes.n; i++) {
+        struct sched_node *node = cache->nodes.items[i];
+        int64_t missing =
+            node && node->object && !fit_barred(table, node) ? missing_on(cls, node) : -1;
+        if (missing >= 0)
+            found[n++] = (struct candidate){missing, node};
+    }
+    qsort(found, n, sizeof(*found), compare_candidates);
+    for (size_t i = 0; i < n && i < wanted; i++) {
+        if (!holds_add(cache, reservation, found[i].node, cls))
+            break;
+        any = true;
+    }
+    free(found);
+    cache->work += cache->nodes.n;
+    return any;
+}
+
+/* Looks at every node, so not more often than now and then. */
+static bool drain(struct scheduler *scheduler, struct reservation *reservation)
+{
+    int64_t now = loop_now(scheduler->params.loop);
+    if (reservation->drained_ns && now - reservation->drained_ns < DRAIN_INTERVAL)
+        return false;
+    for (size_t i = 0; i < reservation->classes.n; i++) {
+        const struct held_class *entry = &reservation->classes.items[i];
+        if (entry->held >= entry->wanted || !holds_may_add(&scheduler->cache, entry->cls))
+            continue;
+        reservation->drained_ns = now;
+        if (hold_used_places(scheduler, reservation, entry->cls, entry->wanted - entry->held))
+            return true;
+    }
+    return false;
+}
+
+bool reserve_step(struct scheduler *scheduler, struct sched_job *job)
+{
+    struct reservation *reservation = job->reservation;
+    if (!reservation)
+        return false;
+    for (size_t i = 0; i < reservation->classes.n; i++)
+        if (reservation->classes.items[i].wanted &&
+            hold_free_place(scheduler, reservation, &reservation->classes.items[i]))
+            return true;
+    if (drain(scheduler, reservation))
+        return true;
+    if (!reservation->holds.n) /* there is no room for one of its pods in what may be held */
+        reserve_drop(&scheduler->cache, job);
+    return false;
+}

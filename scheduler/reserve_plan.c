@@ -1,0 +1,184 @@
+/*
+ * Whether a gang would fit the cluster emptied of all pods but its own. See reserve.h.
+ *
+ * What nodes have, less what the job's own pods use there, is copied for the resources that its
+ * missing pods ask for. First the places on it are counted for each class alone; then the classes
+ * are placed one after the other, those with the fewest places to spare first. For one class that
+ * is exact; several may be turned down that a cleverer packing would place.
+ */
+#include "scheduler/fit.h"
+#include "scheduler/reserve.h"
+
+struct plan_class {
+    struct pod_class *cls; /* counted */
+    uint32_t wanted;
+    uint64_t places; /* for it alone */
+    bool placed;
+};
+
+struct reserve_plan {
+    struct scheduler *scheduler;
+    VEC(struct plan_class) classes;
+    VEC(uint32_t) ids; /* the resources that they ask for */
+    int64_t *room;     /* node by node, for each of `ids` */
+    size_t nodes;
+    size_t counted; /* classes whose places are counted */
+    size_t placed;
+    bool fails;
+};
+
+static void add_class(const struct task_group *group, uint32_t count, void *arg)
+{
+    struct reserve_plan *plan = arg;
+    for (size_t i = 0; i < plan->classes.n; i++)
+        if (plan->classes.items[i].cls == group->cls) {
+            plan->classes.items[i].wanted += count;
+            return;
+        }
+    vec_push(&plan->classes,
+             ((struct plan_class){.cls = pod_class_ref(group->cls), .wanted = count}));
+}
+
+static void collect_ids(struct reserve_plan *plan)
+{
+    for (size_t c = 0; c < plan->classes.n; c++) {
+        const struct resource_set *request = &plan->classes.items[c].cls->request;
+        for (uint32_t i = 0; i < request->n; i++) {
+            bool known = false;
+            for (size_t k = 0; k < plan->ids.n; k++)
+                known = known || plan->ids.items[k] == request->items[i].id;
+            if (!known)
+                vec_push(&plan->ids, request->items[i].id);
+        }
+    }
+}
+
+static int64_t *room_of(const struct reserve_plan *plan, size_t node)
+{
+    return plan->room + node * plan->ids.n;
+}
+
+static void fill_room(struct reserve_plan *plan, struct sched_job *job)
+{
+    const struct cache *cache = &plan->scheduler->cache;
+    plan->nodes = cache->nodes.n;
+    plan->room = xcalloc(plan->nodes * plan->ids.n + 1, sizeof(*plan->room));
+    for (size_t i = 0; i < plan->nodes; i++) {
+        const struct sched_node *node = cache->nodes.items[i];
+        for (size_t k = 0; node && node->object && k < plan->ids.n; k++)
+            room_of(plan, i)[k] =
+                resource_vector_get(&node->object->allocatable, plan->ids.items[k]);
+    }
+    list_each(link, &job->tasks)
+    {
+        const struct sched_task *task = container_of(link, struct sched_task, link);
+        for (size_t k = 0; task->node && k < plan->ids.n; k++)
+            room_of(plan, task->node->index)[k] -=
+                resource_set_get(&task->pod->cls->request, plan->ids.items[k]);
+    }
+}
+
+struct reserve_plan *reserve_plan_new(struct scheduler *scheduler, struct sched_job *job)
+{
+    struct reserve_plan *plan = xnew(struct reserve_plan);
+    plan->scheduler = scheduler;
+    job_each_missing(job, add_class, plan);
+    collect_ids(plan);
+    fill_room(plan, job);
+    scheduler->cache.work += plan->nodes + job->task_count;
+    return plan;
+}
+
+/* How many pods of the class have their place in the room, at most UINT32_MAX. */
+static uint32_t places_in(const struct reserve_plan *plan, const int64_t *room,
+                          const struct pod_class *cls)
+{
+    int64_t places = UINT32_MAX;
+    for (size_t k = 0; k < plan->ids.n; k++) {
+        int64_t amount = resource_set_get(&cls->request, plan->ids.items[k]);
+        int64_t here = amount > 0 ? room[k] / amount : places;
+        places = here < places ? here : places;
+    }
+    return places > 0 ? (uint32_t)places : 0;
+}
+
+static bool may_take(const struct reserve_plan *plan, const struct fit_table *table, size_t node)
+{
+    const struct sched_node *at = plan->scheduler->cache.nodes.items[node];
+    return at && at->object && !fit_barred(table, at);
+}
+
+static const struct fit_table *table_of(const struct reserve_plan *plan, struct pod_class *cls)
+{
+    struct scheduler *scheduler = plan->scheduler;
+    scheduler->cache.work += plan->nodes;
+    return fit_table(&scheduler->cache, scheduler->config, cls);
+}
+
+static void count_places(struct reserve_plan *plan, struct plan_class *entry)
+{
+    const struct fit_table *table = table_of(plan, entry->cls);
+    for (size_t i = 0; i < plan->nodes; i++)
+        if (may_take(plan, table, i))
+            entry->places += places_in(plan, room_of(plan, i), entry->cls);
+    plan->fails = plan->fails || entry->places < entry->wanted;
+}
+
+static void place(struct reserve_plan *plan, struct plan_class *entry)
+{
+    const struct fit_table *table = table_of(plan, entry->cls);
+    uint32_t left = entry->wanted;
+    for (size_t i = 0; i < plan->nodes && left; i++) {
+        int64_t *room = room_of(plan, i);
+        uint32_t places = may_take(plan, table, i) ? places_in(plan, room, entry->cls) : 0;
+        uint32_t taken = places < left ? places : left;
+        for (size_t k = 0; taken && k < plan->ids.n; k++)
+            room[k] -= taken * resource_set_get(&entry->cls->request, plan->ids.items[k]);
+        left -= taken;
+    }
+    entry->placed = true;
+    plan->fails = plan->fails || left > 0;
+}
+
+/* The class that has the fewest places to spare of those that are not placed yet. */
+static struct plan_class *next_class(struct reserve_plan *plan)
+{
+    struct plan_class *next = NULL;
+    for (size_t i = 0; i < plan->classes.n; i++) {
+        struct plan_class *entry = &plan->classes.items[i];
+        if (!entry->placed &&
+            (!next || entry->places - entry->wanted < next->places - next->wanted))
+            next = entry;
+    }
+    return next;
+}
+
+bool reserve_plan_step(struct reserve_plan *plan)
+{
+    if (plan->fails || plan->placed == plan->classes.n)
+        return true;
+    if (plan->counted < plan->classes.n) {
+        count_places(plan, &plan->classes.items[plan->counted++]);
+        return false;
+    }
+    place(plan, next_class(plan));
+    plan->placed++;
+    return false;
+}
+
+bool reserve_plan_fits(const struct reserve_plan *plan)
+{
+    return !plan->fails;
+}
+
+void reserve_plan_free(struct reserve_plan *plan)
+{
+    if (!plan)
+        return;
+    for (size_t i = 0; i < plan->classes.n; i++)
+        pod_class_unref(plan->classes.items[i].cls);
+    vec_clear(&plan->classes);
+    vec_clear(&plan->ids);
+    free(plan->room);
+    free(plan);
+}
