@@ -2,86 +2,92 @@
  * Tables of classes over nodes. See fit.h.
  *
  * Tables are the cache's, in the order of their last use; together they hold at most ENTRIES_MAX
- * entries (32 bytes each), the longest unused are freed first. A table holds a reference to its
+ * nodes (14 bytes each), the longest unused are freed first. A table holds a reference to its
  * class and hangs on the class's `scratch`.
+ *
+ * The best node stands at the root of a tree of winners: place p of `winners` (1 to cap - 1) has
+ * the better one of places 2p and 2p + 1, and node i stands at place cap + i. A change goes up the
+ * tree only as far as it changes who wins, which is two places on average.
  */
 #include "scheduler/fit.h"
 #include "base/ensure.h"
 #include "scheduler/holds.h"
 #include <stdio.h>
 
-#define ENTRIES_MAX ((size_t)1 << 20)
-
-struct fit_entry {
-    const char *barred; /* why such pods never go there, as of `version`; NULL when they may */
-    const char *reason; /* why it does not fit now; NULL when it does */
-    int64_t score;
-    uint32_t place;   /* 1-based place in the heap, 0 when it does not fit */
-    uint32_t version; /* of the node's object, + 1; 0: `barred` is not known */
-};
+#define ENTRIES_MAX ((size_t)1 << 22)
+#define UNFIT INT64_MIN   /* as a score: does not fit now */
+#define TABLE_REASONS 255 /* texts that a table tells apart */
 
 struct fit_table {
     struct list link;      /* in cache->tables */
     struct pod_class *cls; /* counted */
-    struct fit_entry *entries;
-    uint32_t *heap; /* node indices, best first */
-    uint32_t n, cap, heap_n;
-    uint64_t seen;       /* changes of the log that are in the table */
-    uint64_t generation; /* of the configuration; 0: never filled */
+    int64_t *scores;       /* by node; UNFIT when it does not fit */
+    uint32_t *winners;     /* nodes, see above */
+    uint8_t *barred; /* by node: why such pods never go there: number of a text, 0: they may */
+    uint8_t *reason; /* by node: why it does not fit now, 0 when it does */
+    uint32_t n, cap, fits;     /* nodes, places for them, nodes that fit */
+    uint32_t versions;         /* of objects of nodes up to which `barred` is right */
+    uint64_t seen;             /* changes of the log that are in the table */
+    uint64_t generation;       /* of the configuration; 0: never filled */
+    VEC(const char *) reasons; /* texts by number less 1; number TABLE_REASONS is for all others */
 };
 
-/* ---- the heap -------------------------------------------------------------------------------- */
+/* ---- the tree of winners --------------------------------------------------------------------- */
 
-static bool better(const struct fit_table *table, uint32_t a, uint32_t b)
+static uint32_t better(const struct fit_table *table, uint32_t a, uint32_t b)
 {
-    int64_t x = table->entries[a].score, y = table->entries[b].score;
-    return x != y ? x > y : a < b;
+    int64_t x = table->scores[a], y = table->scores[b];
+    return x > y || (x == y && a < b) ? a : b;
 }
 
-static void put_at(struct fit_table *table, uint32_t place, uint32_t index)
+static uint32_t winner_at(const struct fit_table *table, uint32_t place)
 {
-    table->heap[place - 1] = index;
-    table->entries[index].place = place;
+    return place < table->cap ? table->winners[place] : place - table->cap;
 }
 
-static void sift_up(struct fit_table *table, uint32_t place, uint32_t index)
+static uint32_t winner_below(const struct fit_table *table, uint32_t place)
 {
-    for (; place > 1 && better(table, index, table->heap[place / 2 - 1]); place /= 2)
-        put_at(table, place, table->heap[place / 2 - 1]);
-    put_at(table, place, index);
+    return better(table, winner_at(table, 2 * place), winner_at(table, 2 * place + 1));
 }
 
-static void sift_down(struct fit_table *table, uint32_t place, uint32_t index)
+/* The score of a node has changed. */
+static void rise(struct fit_table *table, uint32_t index)
 {
-    for (uint32_t child = place * 2; child <= table->heap_n; child = place * 2) {
-        if (child < table->heap_n && better(table, table->heap[child], table->heap[child - 1]))
-            child++;
-        if (!better(table, table->heap[child - 1], index))
-            break;
-        put_at(table, place, table->heap[child - 1]);
-        place = child;
+    for (uint32_t place = (table->cap + index) / 2; place; place /= 2) {
+        uint32_t before = table->winners[place];
+        table->winners[place] = winner_below(table, place);
+        if (before != index && table->winners[place] == before)
+            return;
     }
-    put_at(table, place, index);
 }
 
-static void heap_take(struct fit_table *table, uint32_t index)
+static void raise_all(struct fit_table *table)
 {
-    uint32_t place = table->entries[index].place;
-    uint32_t last = table->heap[--table->heap_n];
-    table->entries[index].place = 0;
-    if (last == index)
-        return;
-    sift_up(table, place, last);
-    sift_down(table, table->entries[last].place, last);
+    for (uint32_t place = table->cap - 1; place; place--)
+        table->winners[place] = winner_below(table, place);
 }
 
-static void heap_place(struct fit_table *table, uint32_t index)
+/* ---- reasons --------------------------------------------------------------------------------- */
+
+/* The number of a text; texts that are alike are one pointer. */
+static uint8_t reason_number(struct fit_table *table, const char *text)
 {
-    uint32_t place = table->entries[index].place;
-    if (!place)
-        place = ++table->heap_n;
-    sift_up(table, place, index);
-    sift_down(table, table->entries[index].place, index);
+    if (!text)
+        return 0;
+    for (size_t i = 0; i < table->reasons.n; i++)
+        if (table->reasons.items[i] == text)
+            return (uint8_t)(i + 1);
+    if (table->reasons.n == TABLE_REASONS)
+        return TABLE_REASONS;
+    if (table->reasons.n == TABLE_REASONS - 1)
+        text = "had other reasons";
+    vec_push(&table->reasons, text);
+    return (uint8_t)table->reasons.n;
+}
+
+static const char *reason_text(const struct fit_table *table, uint8_t number)
+{
+    return number ? table->reasons.items[number - 1] : NULL;
 }
 
 /* ---- one node -------------------------------------------------------------------------------- */
@@ -103,39 +109,37 @@ static const char *short_of(const struct pod_class *cls, const struct sched_node
     return held && !cls->best_effort ? held_back : NULL;
 }
 
-static void entry_fill(const struct sched_config *config, struct fit_table *table,
-                       struct fit_entry *entry, const struct sched_node *node)
-{
-    if (entry->version != node->version + 1) {
-        entry->barred = config_filter(config, table->cls, node->object);
-        entry->version = node->version + 1;
-    }
-    entry->reason = entry->barred ? entry->barred : short_of(table->cls, node);
-    if (!entry->reason)
-        entry->reason = config_crowded(config, table->cls, node);
-    if (!entry->reason)
-        entry->score = config_score(config, table->cls, node);
-}
-
 static bool is_known(const struct sched_node *node)
 {
     return node && node->object;
 }
 
-static void refresh(const struct cache *cache, const struct sched_config *config,
-                    struct fit_table *table, uint32_t index)
+static int64_t score_of_node(const struct sched_config *config, const struct fit_table *table,
+                             const struct sched_node *node)
 {
-    struct fit_entry *entry = &table->entries[index];
+    int64_t score = config_score(config, table->cls, node);
+    return score == UNFIT ? UNFIT + 1 : score;
+}
+
+/* Looks at a node again; what bars such pods from it only when its object changed since. */
+static void look_at(const struct cache *cache, const struct sched_config *config,
+                    struct fit_table *table, uint32_t index, bool afresh)
+{
     const struct sched_node *node = cache->nodes.items[index];
-    if (is_known(node))
-        entry_fill(config, table, entry, node);
-    else
-        entry->version = 0;
-    bool fits = is_known(node) && !entry->reason;
-    if (fits)
-        heap_place(table, index);
-    else if (entry->place)
-        heap_take(table, index);
+    const char *reason = NULL;
+    bool fitted = table->scores[index] != UNFIT, known = is_known(node);
+    if (known && (afresh || node->version > table->versions))
+        table->barred[index] =
+            reason_number(table, config_filter(config, table->cls, node->object));
+    if (known && !table->barred[index])
+        reason = short_of(table->cls, node);
+    if (known && !table->barred[index] && !reason)
+        reason = config_crowded(config, table->cls, node);
+    table->reason[index] =
+        known && table->barred[index] ? table->barred[index] : reason_number(table, reason);
+    bool fits = known && !table->reason[index];
+    table->scores[index] = fits ? score_of_node(config, table, node) : UNFIT;
+    table->fits += (uint32_t)fits - (uint32_t)fitted;
 }
 
 /* ---- whole tables ---------------------------------------------------------------------------- */
@@ -146,8 +150,11 @@ static void table_free(struct cache *cache, struct fit_table *table)
     cache->table_entries -= table->cap;
     table->cls->scratch = NULL;
     pod_class_unref(table->cls);
-    free(table->entries);
-    free(table->heap);
+    free(table->scores);
+    free(table->winners);
+    free(table->barred);
+    free(table->reason);
+    vec_clear(&table->reasons);
     free(table);
 }
 
@@ -170,44 +177,36 @@ static void make_room(struct cache *cache, size_t wanted)
     }
 }
 
-static void table_size(struct cache *cache, struct fit_table *table)
+/* Makes room for as many nodes as there are; true when the table is to be filled afresh. */
+static bool table_size(struct cache *cache, struct fit_table *table)
 {
-    uint32_t n = (uint32_t)cache->nodes.n;
-    if (n > table->cap) {
-        uint32_t cap = n + n / 4 + 16;
-        list_remove(&table->link);
-        make_room(cache, cap);
-        cache->table_entries += cap - table->cap;
-        table->entries = xreallocarray(table->entries, cap, sizeof(*table->entries));
-        table->heap = xreallocarray(table->heap, cap, sizeof(*table->heap));
-        table->cap = cap;
-    }
-    if (n > table->n)
-        memset(table->entries + table->n, 0, (n - table->n) * sizeof(*table->entries));
+    uint32_t n = (uint32_t)cache->nodes.n, old = table->cap;
     table->n = n;
+    if (n <= old && old)
+        return false;
+    uint32_t cap = n + n / 16 + 16;
+    list_remove(&table->link);
+    make_room(cache, cap);
+    cache->table_entries += cap - old;
+    table->scores = xreallocarray(table->scores, cap, sizeof(*table->scores));
+    table->winners = xreallocarray(table->winners, cap, sizeof(*table->winners));
+    table->barred = xreallocarray(table->barred, cap, sizeof(*table->barred));
+    table->reason = xreallocarray(table->reason, cap, sizeof(*table->reason));
+    table->cap = cap;
+    return true;
 }
 
 static void table_fill(struct cache *cache, const struct sched_config *config,
-                       struct fit_table *table)
+                       struct fit_table *table, bool afresh)
 {
-    bool stale = table->generation != config->generation;
-    table->heap_n = 0;
-    for (uint32_t i = 0; i < table->n; i++) {
-        struct fit_entry *entry = &table->entries[i];
-        const struct sched_node *node = cache->nodes.items[i];
-        entry->place = 0;
-        if (stale || !is_known(node))
-            entry->version = 0;
-        if (!is_known(node))
-            continue;
-        entry_fill(config, table, entry, node);
-        if (!entry->reason)
-            table->heap[table->heap_n++] = i;
-    }
-    for (uint32_t place = 1; place <= table->heap_n; place++)
-        table->entries[table->heap[place - 1]].place = place;
-    for (uint32_t place = table->heap_n / 2; place >= 1; place--)
-        sift_down(table, place, table->heap[place - 1]);
+    if (afresh)
+        table->reasons.n = 0;
+    table->fits = 0;
+    for (uint32_t i = 0; i < table->cap; i++)
+        table->scores[i] = UNFIT;
+    for (uint32_t i = 0; i < table->n; i++)
+        look_at(cache, config, table, i, afresh);
+    raise_all(table);
     table->generation = config->generation;
     table->seen = cache->log_head;
     cache->work += table->n;
@@ -217,8 +216,11 @@ static void table_replay(struct cache *cache, const struct sched_config *config,
                          struct fit_table *table)
 {
     cache->work += cache->log_head - table->seen;
-    for (; table->seen < cache->log_head; table->seen++)
-        refresh(cache, config, table, cache->log[table->seen & (cache->log_cap - 1)]);
+    for (; table->seen < cache->log_head; table->seen++) {
+        uint32_t index = cache->log[table->seen & (cache->log_cap - 1)];
+        look_at(cache, config, table, index, false);
+        rise(table, index);
+    }
 }
 
 static struct fit_table *table_of(struct pod_class *cls)
@@ -236,14 +238,14 @@ struct fit_table *fit_table(struct cache *cache, const struct sched_config *conf
                             struct pod_class *cls)
 {
     struct fit_table *table = table_of(cls);
-    table_size(cache, table);
+    bool afresh = table_size(cache, table) || table->generation != config->generation;
     list_remove(&table->link);
     list_append(&cache->tables, &table->link);
-    bool behind = table->seen < cache->log_base || cache->log_head - table->seen > table->n / 2;
-    if (table->generation != config->generation || behind)
-        table_fill(cache, config, table);
+    if (afresh || table->seen < cache->log_base || cache->log_head - table->seen > table->n / 2)
+        table_fill(cache, config, table, afresh);
     else
         table_replay(cache, config, table);
+    table->versions = cache->versions;
     return table;
 }
 
@@ -254,12 +256,12 @@ const struct fit_table *fit_kept(const struct pod_class *cls)
 
 const char *fit_barred(const struct fit_table *table, const struct sched_node *node)
 {
-    return table->entries[node->index].barred;
+    return reason_text(table, table->barred[node->index]);
 }
 
 struct sched_node *fit_best(const struct cache *cache, const struct fit_table *table)
 {
-    return table->heap_n ? cache->nodes.items[table->heap[0]] : NULL;
+    return table->fits ? cache->nodes.items[table->winners[1]] : NULL;
 }
 
 /* ---- explanation ----------------------------------------------------------------------------- */
@@ -288,10 +290,10 @@ static void histogram_add(struct histogram *histogram, const char *reason)
 }
 
 /* Why it does not fit; for whom it is held stands on the node. */
-static const char *reason_of(const struct fit_entry *entry, const struct sched_node *node)
+static const char *reason_of(const char *reason, const struct sched_node *node)
 {
-    const char *holder = entry->reason == held_back ? holds_reason(node) : NULL;
-    return holder ? holder : entry->reason;
+    const char *holder = reason == held_back ? holds_reason(node) : NULL;
+    return holder ? holder : reason;
 }
 
 /* By text, so that the sentence does not depend on the order of nodes. */
@@ -315,14 +317,14 @@ uint64_t fit_explain(const struct cache *cache, const struct fit_table *table, s
     uint64_t signature = 1;
     bool held = false;
     for (uint32_t i = 0; i < table->n; i++) {
-        const struct fit_entry *entry = &table->entries[i];
-        if (!is_known(cache->nodes.items[i]) || !entry->reason)
+        const char *reason = reason_text(table, table->reason[i]);
+        if (!is_known(cache->nodes.items[i]) || !reason)
             continue;
-        histogram_add(&histogram, reason_of(entry, cache->nodes.items[i]));
-        held = held || entry->reason == held_back;
+        histogram_add(&histogram, reason_of(reason, cache->nodes.items[i]));
+        held = held || reason == held_back;
     }
     histogram_sort(&histogram);
-    buf_printf(out, "%u/%zu nodes are available", table->heap_n, cache->known_nodes);
+    buf_printf(out, "%u/%zu nodes are available", table->fits, cache->known_nodes);
     for (uint32_t i = 0; i < histogram.n; i++) {
         buf_printf(out, "%s%u %s", i ? ", " : ": ", histogram.count[i], histogram.reason[i]);
         if (!str_starts(str_of(histogram.reason[i]), STR(HOLDS_REASON)))
@@ -340,6 +342,6 @@ size_t fit_open_nodes(const struct cache *cache, const struct fit_table *table)
 {
     size_t open = 0;
     for (uint32_t i = 0; i < table->n; i++)
-        open += is_known(cache->nodes.items[i]) && !table->entries[i].barred;
+        open += is_known(cache->nodes.items[i]) && !table->barred[i];
     return open;
 }

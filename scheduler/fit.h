@@ -1,10 +1,10 @@
 /*
  * Which node is best for a class of pods, kept up to date instead of computed again.
  *
- * One table a class: for each node whether it fits, why not, and its score, with the fitting nodes
- * in a heap. The cache logs every change of a node; a table replays what it has not seen yet, so a
- * placement costs a few comparisons. The answer is exactly that of looking at every node: highest
- * score first, then lowest index. Loop thread only.
+ * One table a class: for each node whether it fits, why not, and its score, with the best one
+ * at the root of a tree. The cache logs every change of a node; a table replays what it has not
+ * seen yet, so a placement costs a few comparisons. The answer is exactly that of looking at every
+ * node: highest score first, then lowest index. Loop thread only.
  */
 #ifndef PUMICE_SCHEDULER_FIT_H
 #define PUMICE_SCHEDULER_FIT_H

@@ -1,12 +1,11 @@
 /*
  * Random clusters: pods, gangs and nodes come, go and change, binds fail, answers get lost, the
- * process is replaced. After every stretch of time no node is over what it has, the cache's sums
- * equal a recount, and a gang that is bound in part is one whose missing pods cannot be placed.
+ * process is replaced. After every cycle no node is over what it has and the cache's sums equal a
+ * recount; at rest a gang that is bound in part is one whose missing pods cannot be placed.
  *
- * A failing seed is repeated with PUMICE_SEED.
+ * A failing seed is repeated with PUMICE_SEED: see property.h.
  */
-#include "cluster.h"
-#include <stdlib.h>
+#include "property.h"
 
 #define NODES 6
 #define GANGS 8
@@ -99,6 +98,11 @@ static void end_gang(struct world *w)
     }
 }
 
+static void look(void *arg)
+{
+    check(arg);
+}
+
 static void trouble(struct world *w)
 {
     struct cluster *c = w->c;
@@ -112,7 +116,7 @@ static void trouble(struct world *w)
         break;
     case 2:
         c->fake->mute = true;
-        run_for(c, 40 * NSEC_PER_SEC);
+        run_watched(c, 40 * NSEC_PER_SEC, look, c);
         c->fake->mute = false;
         break;
     case 3:
@@ -167,11 +171,9 @@ static void live(uint64_t seed, unsigned steps)
             change_node(&w);
         if (chance(&w, 4))
             trouble(&w);
-        run_for(w.c, (int64_t)rng_below(&w.rng, 40) * NSEC_PER_MSEC);
-        check(w.c);
+        run_watched(w.c, (int64_t)rng_below(&w.rng, 40) * NSEC_PER_MSEC, look, w.c);
         if (chance(&w, 4)) {
-            run_for(w.c, 150 * NSEC_PER_SEC);
-            check(w.c);
+            run_watched(w.c, 150 * NSEC_PER_SEC, look, w.c);
             check_gangs(w.c);
         }
     }
@@ -182,16 +184,7 @@ static void live(uint64_t seed, unsigned steps)
 static void invariants_hold(void **state)
 {
     (void)state;
-    const char *wanted = getenv("PUMICE_SEED");
-    int64_t seed;
-    if (wanted && str_to_i64(str_of(wanted), &seed)) {
-        live((uint64_t)seed, 150);
-        return;
-    }
-    for (uint64_t each = 1; each <= 60; each++) {
-        print_message("seed %llu\n", (unsigned long long)each);
-        live(each, 60);
-    }
+    property_run(&(struct property){.live = live, .seeds = 60, .steps = 60, .alone_steps = 150});
 }
 
 int main(void)

@@ -1,12 +1,12 @@
 /*
  * Random clusters with queues: jobs come and end, pods terminate slowly, queues get more or less.
- * After every stretch of time no queue holds more than its capability, no gang is bound in part,
- * and, at rest, no pod waits that its queue and a node have room for.
+ * After every cycle no queue holds more than its capability, no node is over what it has, and the
+ * cache's sums equal a recount; at rest no gang is bound in part, and no pod waits that its queue
+ * and a node have room for.
  *
- * A failing seed is repeated with PUMICE_SEED.
+ * A failing seed is repeated with PUMICE_SEED: see property.h.
  */
-#include "cluster.h"
-#include <stdlib.h>
+#include "property.h"
 
 #define NODES 4
 #define QUEUES 4
@@ -109,6 +109,13 @@ static void check_queues(struct world *w)
     }
 }
 
+static void look(void *arg)
+{
+    struct world *w = arg;
+    check(w->c);
+    check_queues(w);
+}
+
 /* Whether one more pod of the group could be placed. */
 static bool could_go(struct cluster *c, const struct sched_job *job, struct task_group *group)
 {
@@ -168,14 +175,10 @@ static void live(uint64_t seed, unsigned steps)
             end_pods(&w);
         if (!below(&w, 4))
             change_queue(&w);
-        run_for(w.c, (int64_t)below(&w, 40) * NSEC_PER_MSEC);
-        check(w.c);
-        check_queues(&w);
+        run_watched(w.c, (int64_t)below(&w, 40) * NSEC_PER_MSEC, look, &w);
         if (below(&w, 3))
             continue;
-        run_for(w.c, 150 * NSEC_PER_SEC);
-        check(w.c);
-        check_queues(&w);
+        run_watched(w.c, 150 * NSEC_PER_SEC, look, &w);
         check_jobs(w.c);
         check_whole(w.c);
     }
@@ -186,16 +189,7 @@ static void live(uint64_t seed, unsigned steps)
 static void invariants_hold(void **state)
 {
     (void)state;
-    const char *wanted = getenv("PUMICE_SEED");
-    int64_t seed;
-    if (wanted && str_to_i64(str_of(wanted), &seed)) {
-        live((uint64_t)seed, 60);
-        return;
-    }
-    for (uint64_t each = 1; each <= 240; each++) {
-        print_message("seed %llu\n", (unsigned long long)each);
-        live(each, 60);
-    }
+    property_run(&(struct property){.live = live, .seeds = 240, .steps = 60, .alone_steps = 60});
 }
 
 int main(void)

@@ -1,0 +1,307 @@
+/*
+ * Every decision of random clusters with the shipped configuration beside a slow scorer: for each
+ * pod that is to be placed it counts from the pods what is used of each node, asks every filter and
+ * every score again, and has to name the node that was chosen, or none.
+ *
+ * It stands before fit_table and fit_best (the linker's --wrap), so placements that are undone
+ * later and pods for which there is no node are compared as well. PUMICE_SEEDS=1-1000 takes more
+ * clusters: see property.h.
+ */
+#include "property.h"
+
+#define NODES 24
+#define JOBS 14
+#define MANIFEST TEST_SOURCE_DIR "/manifests/install.yaml"
+
+struct world {
+    struct cluster *c;
+    struct rng rng;
+    unsigned made, others;
+};
+
+/* ---- the slow scorer ------------------------------------------------------------------------- */
+
+static struct {
+    const struct sched_config *config; /* of the table asked for last */
+    const struct pod_class *cls;
+    uint64_t compared, without; /* answers so far, and those of them that named no node */
+} slow;
+
+struct fit_table *__real_fit_table(struct cache *cache, const struct sched_config *config,
+                                   struct pod_class *cls);
+struct sched_node *__real_fit_best(const struct cache *cache, const struct fit_table *table);
+struct fit_table *__wrap_fit_table(struct cache *cache, const struct sched_config *config,
+                                   struct pod_class *cls);
+struct sched_node *__wrap_fit_best(const struct cache *cache, const struct fit_table *table);
+
+/* The nodes with nothing on them. */
+static struct sched_node *empty_nodes(const struct cache *cache)
+{
+    struct sched_node *nodes = xcalloc(cache->nodes.n + 1, sizeof(*nodes));
+    for (size_t i = 0; i < cache->nodes.n; i++) {
+        const struct sched_node *node = cache->nodes.items[i];
+        if (node)
+            nodes[i] = (struct sched_node){
+                .name = node->name, .object = node->object, .index = node->index};
+    }
+    return nodes;
+}
+
+static void charge_pods(const struct cache *cache, struct sched_node *nodes)
+{
+    void *value;
+    for (size_t i = 0; map_next(&cache->tasks_by_uid, &i, NULL, &value);) {
+        const struct sched_task *task = value;
+        if (!task->node)
+            continue;
+        nodes[task->node->index].tasks++;
+        resource_vector_add(&nodes[task->node->index].used, &task->pod->cls->request, 1);
+    }
+}
+
+static bool has_room(const struct pod_class *cls, const struct sched_node *node)
+{
+    for (uint32_t i = 0; i < cls->request.n; i++) {
+        uint32_t id = cls->request.items[i].id;
+        if (resource_vector_get(&node->used, id) + cls->request.items[i].amount >
+            resource_vector_get(&node->object->allocatable, id))
+            return false;
+    }
+    return true;
+}
+
+/* The place of the best node, -1 when none fits. */
+static ptrdiff_t best_of(const struct sched_node *nodes, size_t n)
+{
+    ptrdiff_t best = -1;
+    int64_t best_score = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!nodes[i].object || config_filter(slow.config, slow.cls, nodes[i].object) ||
+            !has_room(slow.cls, &nodes[i]) || config_crowded(slow.config, slow.cls, &nodes[i]))
+            continue;
+        int64_t score = config_score(slow.config, slow.cls, &nodes[i]);
+        if (best < 0 || score > best_score) {
+            best = (ptrdiff_t)i;
+            best_score = score;
+        }
+    }
+    return best;
+}
+
+struct fit_table *__wrap_fit_table(struct cache *cache, const struct sched_config *config,
+                                   struct pod_class *cls)
+{
+    slow.config = config;
+    slow.cls = cls;
+    return __real_fit_table(cache, config, cls);
+}
+
+struct sched_node *__wrap_fit_best(const struct cache *cache, const struct fit_table *table)
+{
+    struct sched_node *chosen = __real_fit_best(cache, table);
+    struct sched_node *nodes = empty_nodes(cache);
+    charge_pods(cache, nodes);
+    ptrdiff_t best = best_of(nodes, cache->nodes.n);
+    const char *expected = best < 0 ? "none" : nodes[best].name;
+    if (strcmp(chosen ? chosen->name : "none", expected) != 0)
+        fail_msg("chosen: %s, best: %s", chosen ? chosen->name : "none", expected);
+    slow.compared++;
+    slow.without += !chosen;
+    for (size_t i = 0; i < cache->nodes.n; i++)
+        resource_vector_clear(&nodes[i].used);
+    free(nodes);
+    return chosen;
+}
+
+/* ---- random clusters ------------------------------------------------------------------------- */
+
+static unsigned below(struct world *w, unsigned bound)
+{
+    return (unsigned)rng_below(&w->rng, bound);
+}
+
+/* One of four shapes, a quarter of them tainted; now and then cordoned. */
+static void random_node(struct world *w)
+{
+    static const struct {
+        unsigned cpu, memory, gpus;
+    } shapes[] = {{4, 8, 0}, {8, 16, 0}, {8, 64, 0}, {16, 64, 4}};
+    unsigned shape = below(w, ARRAY_SIZE(shapes)), i = below(w, NODES);
+    cleanup_free char *name = xasprintf("n%u", i);
+    cleanup_free char *labels = xasprintf("\"zone\":\"z%u\",\"pool\":\"p%u\"", i % 3, below(w, 4));
+    cleanup_free char *allocatable =
+        xasprintf("\"cpu\":\"%u\",\"memory\":\"%uGi\",\"pods\":\"%u\",\"nvidia.com/gpu\":\"%u\"",
+                  shapes[shape].cpu, shapes[shape].memory, 4 + below(w, 12), shapes[shape].gpus);
+    const char *spec = !below(w, 4)    ? "\"taints\":[{\"key\":\"k\",\"effect\":\"NoSchedule\"}]"
+                       : !below(w, 12) ? "\"unschedulable\":true"
+                                       : "";
+    add_node_json(w->c, name, labels, spec, allocatable);
+}
+
+/* A pod of another scheduler, on a node that may not have been heard of. */
+static void random_other(struct world *w)
+{
+    cleanup_arena struct arena arena = ARENA_INIT;
+    show(w->c->pods, false, false,
+         arena_printf(&arena,
+                      "{\"metadata\":{\"name\":\"o%u\",\"namespace\":\"ns\",\"uid\":\"o%u\","
+                      "\"resourceVersion\":\"%llu\"},\"spec\":{\"schedulerName\":\"other\","
+                      "\"nodeName\":\"n%u\",\"containers\":[{\"resources\":{\"requests\":{"
+                      "\"cpu\":\"%u\",\"memory\":\"%uGi\"}}}]},\"status\":{\"phase\":\"%s\"}}",
+                      w->others % 60, w->others % 60, (unsigned long long)++w->c->rv,
+                      below(w, NODES), 1 + below(w, 3), 1 + below(w, 4),
+                      below(w, 5) ? "Running" : "Succeeded"));
+    w->others++;
+}
+
+static const char *const wishes[] = {
+    "",
+    "",
+    ",\"nodeSelector\":{\"zone\":\"z1\"}",
+    ",\"tolerations\":[{\"key\":\"k\",\"operator\":\"Exists\"}]",
+    ",\"tolerations\":[{\"operator\":\"Exists\"}]",
+    ",\"affinity\":{\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{"
+    "\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"pool\",\"operator\":\"In\","
+    "\"values\":[\"p1\",\"p2\"]}]}]}}}",
+};
+
+static char *random_spec(struct world *w)
+{
+    static const char *const requests[] = {
+        "\"cpu\":\"500m\",\"memory\":\"1Gi\"",
+        "\"cpu\":\"1\",\"memory\":\"512Mi\"",
+        "\"cpu\":\"2\",\"memory\":\"6Gi\"",
+        "\"cpu\":\"3\"",
+        "\"memory\":\"2Gi\"",
+        "\"cpu\":\"1\",\"nvidia.com/gpu\":\"1\"",
+        "",
+    };
+    return xasprintf(",\"containers\":[{\"resources\":{\"requests\":{%s}}}]%s",
+                     requests[below(w, ARRAY_SIZE(requests))],
+                     wishes[below(w, ARRAY_SIZE(wishes))]);
+}
+
+/* A gang, of one or two kinds of pods, some of which may be left over. */
+static void new_job(struct world *w)
+{
+    cleanup_free char *name = xasprintf("g%u", w->made++);
+    unsigned pods = 1 + below(w, 8);
+    cleanup_free char *group = xasprintf("\"minMember\":%u", 1 + below(w, pods));
+    cleanup_free char *master = random_spec(w), *worker = random_spec(w);
+    add_group(w->c, name, group);
+    for (unsigned i = 0; i < pods; i++) {
+        cleanup_free char *pod = xasprintf("%s-%u", name, i);
+        add_pod_spec(w->c, pod, name, i % 3 ? "w" : "m", i % 3 ? worker : master);
+    }
+}
+
+/* Its pods succeed, or are gone with it. */
+static void end_job(struct world *w)
+{
+    struct cluster *c = w->c;
+    struct test_group *group = c->group_list.items[below(w, (unsigned)c->group_list.n)];
+    bool remove = below(w, 2);
+    if (group->gone)
+        return;
+    for (size_t i = 0; i < c->pod_list.n; i++) {
+        struct test_pod *pod = c->pod_list.items[i];
+        if (pod->gone || strcmp(pod->group, group->name) != 0)
+            continue;
+        pod->gone = remove;
+        if (pod->node[0])
+            pod->phase = "Succeeded";
+        show_pod(c, pod);
+    }
+    group->gone = remove;
+    if (remove)
+        show_group(c, group);
+}
+
+static void trouble(struct world *w)
+{
+    struct cluster *c = w->c;
+    struct test_pod *pod = c->pod_list.items[below(w, (unsigned)c->pod_list.n)];
+    cleanup_free char *name = xasprintf("n%u", below(w, NODES));
+    if (below(w, 3))
+        pod->fail = below(w, 2) ? 409 : 422;
+    else if (store_get(c->nodes, STR_NULL, str_of(name)))
+        delete_node(c, name);
+}
+
+static unsigned live_jobs(const struct cluster *c)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < c->group_list.n; i++)
+        count += !c->group_list.items[i]->gone;
+    return count;
+}
+
+/* The text of the configuration in the manifest, without its indentation. */
+static char *shipped_conf(void)
+{
+    static const char title[] = "  volcano-scheduler.conf: |\n", indent[] = "    ";
+    cleanup_buf struct buf text = BUF_INIT((size_t)1 << 20), conf = BUF_INIT(65536);
+    char piece[4096];
+    size_t size;
+    FILE *file = fopen(MANIFEST, "re");
+    ENSURE(file);
+    while ((size = fread(piece, 1, sizeof(piece), file)) > 0)
+        buf_add(&text, piece, size);
+    (void)fclose(file);
+    ptrdiff_t at = str_find(buf_str(&text), str_of(title));
+    ENSURE(at >= 0);
+    struct str rest = str_from(buf_str(&text), (size_t)at + strlen(title)), line;
+    while (str_split(&rest, '\n', &line) && str_starts(line, str_of(indent))) {
+        buf_add_str(&conf, str_from(line, strlen(indent)));
+        buf_add_char(&conf, '\n');
+    }
+    ENSURE(conf.n > 100);
+    return buf_take(&conf);
+}
+
+/* All within less time than after which nodes may be held for gangs. */
+static void live(uint64_t seed, unsigned steps)
+{
+    cleanup_free char *conf = shipped_conf();
+    struct world w = {.c = cluster_new(conf)};
+    uint64_t before = slow.compared;
+    rng_seed(&w.rng, seed);
+    for (unsigned i = 0; i < NODES; i++)
+        random_node(&w);
+    for (unsigned i = 0; i < NODES; i++)
+        random_other(&w);
+    new_job(&w);
+    for (unsigned step = 0; step < steps; step++) {
+        if (below(&w, 2) && live_jobs(w.c) < JOBS)
+            new_job(&w);
+        if (!below(&w, 4))
+            end_job(&w);
+        if (!below(&w, 4))
+            random_node(&w);
+        if (!below(&w, 4))
+            random_other(&w);
+        if (!below(&w, 8))
+            trouble(&w);
+        run_for(w.c, (int64_t)below(&w, 3000) * NSEC_PER_MSEC);
+    }
+    assert_true(slow.compared - before > steps / 2);
+    cluster_free(w.c);
+}
+
+static void fast_equals_slow(void **state)
+{
+    (void)state;
+    property_run(&(struct property){.live = live, .seeds = 60, .steps = 80, .alone_steps = 80});
+    print_message("%llu decisions, %llu of them without a node\n",
+                  (unsigned long long)slow.compared, (unsigned long long)slow.without);
+    assert_true(slow.without > 0 && slow.without < slow.compared / 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fast_equals_slow),
+    };
+    log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
