@@ -5,6 +5,7 @@
  * reload, orderly stop. Loop thread only.
  */
 #include "api/names.h"
+#include "base/ensure.h"
 #include "base/log.h"
 #include "kube/informer.h"
 #include "ops/process.h"
@@ -12,12 +13,14 @@
 #include "scheduler/debug.h"
 #include "scheduler/explain.h"
 #include "scheduler/scheduler.h"
+#include <signal.h>
 
 #define NO_VOLUMES "volumes are not looked at yet"
 #define NO_SAMPLING "every node is considered; that costs little here"
 #define NO_PLUGIN_FILES "plugins are compiled in"
 #define NO_SHARDING "one scheduler is active, others stand by"
-#define CLIENT_FILES "the kubeconfig names certificates and keys"
+#define PLAIN_HTTP "health and metrics are served in plain HTTP"
+#define NO_DUMPS "see /debug/cache and /explain"
 
 static struct {
     struct flag_strings names;
@@ -40,22 +43,21 @@ static const struct flag flags[] = {
     {"schedule-period", 0, FLAG_IGNORED, NULL, "cycles start when something changes"},
     {"resource-sync-timeout", 0, FLAG_IGNORED, NULL, "nothing is decided on half the facts"},
     {"resync-period", 0, FLAG_IGNORED, NULL, "watches are resumed and lists compared as needed"},
-    {"ca-cert-file", 0, FLAG_IGNORED, NULL, CLIENT_FILES},
-    {"tls-cert-file", 0, FLAG_IGNORED, NULL, CLIENT_FILES},
-    {"tls-private-key-file", 0, FLAG_IGNORED, NULL, CLIENT_FILES},
-    {"priority-class", 0, FLAG_IGNORED, NULL, "priority classes are always followed"},
-    {"csi-storage", 0, FLAG_IGNORED, NULL, NO_VOLUMES},
+    {"ca-cert-file", 0, FLAG_IGNORED, NULL, PLAIN_HTTP},
+    {"tls-cert-file", 0, FLAG_IGNORED, NULL, PLAIN_HTTP},
+    {"tls-private-key-file", 0, FLAG_IGNORED, NULL, PLAIN_HTTP},
+    {"priority-class", 0, FLAG_IGNORED_BOOL, NULL, "priority classes are always followed"},
+    {"csi-storage", 0, FLAG_IGNORED_BOOL, NULL, NO_VOLUMES},
     {"ignored-provisioners", 0, FLAG_IGNORED, NULL, NO_VOLUMES},
-    {"enable-pprof", 0, FLAG_IGNORED, NULL, "there is no Go profile to serve"},
+    {"enable-pprof", 0, FLAG_IGNORED_BOOL, NULL, "there is no Go profile to serve"},
     {"minimum-feasible-nodes", 0, FLAG_IGNORED, NULL, NO_SAMPLING},
     {"minimum-percentage-nodes-to-find", 0, FLAG_IGNORED, NULL, NO_SAMPLING},
     {"percentage-nodes-to-find", 0, FLAG_IGNORED, NULL, NO_SAMPLING},
     {"plugins-dir", 0, FLAG_IGNORED, NULL, NO_PLUGIN_FILES},
-    {"cache-dumper", 0, FLAG_IGNORED, NULL, "the cache is not dumped to files"},
-    {"cache-dump-dir", 0, FLAG_IGNORED, NULL, "the cache is not dumped to files"},
+    {"cache-dumper", 0, FLAG_IGNORED_BOOL, NULL, NO_DUMPS},
+    {"cache-dump-dir", 0, FLAG_IGNORED, NULL, NO_DUMPS},
     {"node-worker-threads", 0, FLAG_IGNORED, NULL, "one event loop does all the work"},
     {"gate-removal-worker-num", 0, FLAG_IGNORED, NULL, "scheduling gates are left to others"},
-    {"lock-object-namespace", 0, FLAG_IGNORED, NULL, "use --leader-elect-resource-namespace"},
     {"feature-gates", 0, FLAG_IGNORED, NULL, "there are none"},
     {"scheduler-sharding-mode", 0, FLAG_IGNORED, NULL, NO_SHARDING},
     {"scheduler-sharding-name", 0, FLAG_IGNORED, NULL, NO_SHARDING},
@@ -153,8 +155,20 @@ static void app_free(void *arg)
     free(app);
 }
 
+static int check_node_selector(struct error *err)
+{
+    for (size_t i = 0; i < options.node_selector.n; i++) {
+        if (str_chr(str_of(options.node_selector.items[i]), ':') <= 0)
+            return error_set(err, ERROR_INVALID, "flag --node-selector: \"%s\" is not key:value",
+                             options.node_selector.items[i]);
+    }
+    return 0;
+}
+
 static void *app_start(struct process *process, struct error *err)
 {
+    if (check_node_selector(err) < 0)
+        return NULL;
     struct app *app = xnew(struct app);
     app->process = process;
     /* The Lease of a scheduler of one other name is called after it. */
@@ -196,6 +210,14 @@ static void app_stop(void *arg, struct process *process)
     scheduler_stop(app->scheduler, on_drained, app);
 }
 
+/* With these the reference dumps its cache; they are not to end this process. */
+static void ignore_dump_signals(void)
+{
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    ENSURE(sigaction(SIGUSR1, &ignore, NULL) == 0);
+    ENSURE(sigaction(SIGUSR2, &ignore, NULL) == 0);
+}
+
 int main(int argc, char **argv)
 {
     static const struct process_spec spec = {
@@ -213,5 +235,6 @@ int main(int argc, char **argv)
         .stop = app_stop,
         .free = app_free,
     };
+    ignore_dump_signals();
     return process_main(&spec, argc, argv);
 }

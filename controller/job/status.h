@@ -2,8 +2,8 @@
  * The status of a job: written by the controller alone, with as few writes as its users can bear.
  *
  * A change of phase is written at once; counts and the reason for waiting are less than two
- * seconds old when they are sent. One write is under way at most, and what is sent is what is true when
- * the slot comes free.
+ * seconds old when they are sent. One write is under way at most, and what is sent is what is true
+ * when the slot comes free.
  */
 #ifndef PUMICE_CONTROLLER_JOB_STATUS_H
 #define PUMICE_CONTROLLER_JOB_STATUS_H

@@ -7,6 +7,9 @@ received between the large job and that job's last create. All times are the API
     created   Job received to pod's create answered
     bind      the bind request, received to answered
     bound     pod's create answered to bind answered: the scheduler, and the bind
+    wait      PodGroup's create answered to bind received, without the time in which a request that
+              the bind waits for was under way: the PodGroup's patches and the pod's create. What is
+              left is ours: controller, scheduler and the watches between them
 """
 
 import json
@@ -27,12 +30,13 @@ from runs import Bench, BenchError
 
 NAME = "probe"
 ROOT = Path(__file__).resolve().parents[2]
-KINDS = ("created", "bind", "bound")
+KINDS = ("created", "bind", "bound", "wait")
 PARTS = {"idle": "idle cluster", "loaded": "beside the large job"}
 LATE = 50000        # number of the first probe of the second part
 SPARE = 500         # pods that have to have room beside the large job
 MAX_CREATED_MS = 1000
 MAX_BIND = 3        # times the idle 99th percentile
+MAX_WAIT_MS = 50    # on the idle cluster
 
 
 def add_arguments(parser):
@@ -115,12 +119,16 @@ def wait_creates(bench, shape, session, prober):
 def samples(requests, namespace):
     """The times of each probe in milliseconds, and when it was, of both parts.
 
-    {"idle" and "loaded": {"created", "bind", "bound": [ms], "at": [s]}, "large": {...}}
+    {"idle" and "loaded": {"created", "bind", "bound", "wait": [ms], "at": [s]}, "large": {...}}
     """
     inside = [r for r in requests if r.namespace == namespace and r.is_write and r.ok]
     jobs = {r.name: r for r in inside if r.does("create", "jobs")}
     pods = {r.job: r for r in inside if r.does("create", "pods") and r.job != "j00000"}
     binds = {r.job: r for r in inside if r.does("create", "pods/binding") and r.job != "j00000"}
+    steps = {}
+    for request in inside:
+        if request.resource == "podgroups" or request.does("create", "pods"):
+            steps.setdefault(request.job, []).append(request)
     large = jobs["j00000"]
     creates = [r.end for r in inside if r.does("create", "pods") and r.job == "j00000"]
     last = max(creates)
@@ -130,6 +138,7 @@ def samples(requests, namespace):
         if name == "j00000" or (part == "loaded" and not large.begin <= job.begin <= last):
             continue
         add(found[part], job, pods[name], binds[name], job.begin - large.begin)
+        found[part]["wait"].append(1000 * wait(steps[name], binds[name]))
     return {**found, "large": {"pods": len(creates), "created_s": last - large.begin,
                                "curve": curves.curves({"created": creates}, large.begin)}}
 
@@ -147,9 +156,21 @@ def add(part, job, pod, bind, at):
     part["bound"].append(1000 * (bind.end - pod.end))
 
 
+def wait(steps, bind):
+    """How long nobody worked on a request that the bind waits for, from the end of the PodGroup's create
+    on, in seconds. `steps` are the requests for the PodGroup and the pod's create."""
+    at = next(step.end for step in steps if step.does("create", "podgroups"))
+    waited = 0.0
+    for step in sorted(steps, key=lambda step: step.begin):
+        if step.begin < bind.begin:
+            waited += max(0.0, step.begin - at)
+            at = max(at, step.end)
+    return waited + max(0.0, bind.begin - at)
+
+
 def pooled(runs, part, kind):
-    """The spread of a time over all runs."""
-    return curves.spread(value for one in runs for value in one[part][kind])
+    """The spread of a time over all runs; raw data of earlier days may lack a kind."""
+    return curves.spread(value for one in runs for value in one[part].get(kind, []))
 
 
 def checks(data):
@@ -159,6 +180,10 @@ def checks(data):
     created = pooled(data["runs"], "loaded", "created")["p99"]
     made.most("one-pod job behind the large one: pod created, p99", MAX_CREATED_MS, created,
               lambda v: f"{v:.0f} ms", strict)
+    waits = pooled(data["runs"], "idle", "wait")
+    if waits["count"]:
+        made.most("wait of a one-pod job on the idle cluster, p99", MAX_WAIT_MS, waits["p99"],
+                  lambda v: f"{v:.1f} ms", strict)
     binds = {part: pooled(data["runs"], part, "bind")["p99"] for part in PARTS}
     made.add("bind while creates wait, p99", f"<= {MAX_BIND} x its idle p99, {binds['idle']:.1f} ms",
              f"{binds['loaded']:.1f} ms, {binds['loaded'] / binds['idle']:.1f} x",
@@ -188,8 +213,9 @@ def markdown(data, plot):
         f"# Probe behind {report.shape_title(data)}", report.origin(data),
         "Jobs of one pod, one each 250 ms, first alone and then beside the large job. "
         "*created* is from the Job's arrival to the answer to the create of its pod, *bind* the bind request "
-        "alone, *bound* from the pod's creation to the answer to the bind. All from the audit log; a p99 is a "
-        "value that occurred.",
+        "alone, *bound* from the pod's creation to the answer to the bind, *wait* from the answer to the "
+        "create of the PodGroup to the arrival of the bind, without the requests between that the bind waits "
+        "for. All from the audit log; a p99 is a value that occurred.",
         *([report.image(plot, "Probes over time")] if plot else []),
         "## Targets", report.verdict_table(checks(data)),
         "## Times in ms", report.table(["Run", "When", "What", "probes", "p50", "p99", "max"],

@@ -13,8 +13,11 @@ from test_audit import CONTROLLER, SCHEDULER, line
 
 def probe_lines(name, at, created, bind=0.01):
     """A job of one pod: its pod is created after `created` seconds, bound from 0.1 s later on."""
-    pod, done = f"{name}-main-0", at + created
+    pod, done, group = f"{name}-main-0", at + created, f"{name}-uid"
     return [line("admin", "create", "jobs", name, at, at + 0.005),
+            line(CONTROLLER, "create", "podgroups", group, at + 0.01, at + 0.02),
+            line(SCHEDULER, "patch", "podgroups", group, at + 0.024, at + 0.03),
+            line(SCHEDULER, "patch", "podgroups", group, done + 0.2, done + 0.3),
             line(CONTROLLER, "create", "pods", pod, done - 0.01, done),
             line(SCHEDULER, "create", "pods/binding", pod, done + 0.1, done + 0.1 + bind)]
 
@@ -55,6 +58,27 @@ def test_a_bind_is_the_request_alone_and_bound_is_from_the_creation_on():
     assert found["loaded"]["bound"] == pytest.approx([120, 140])
 
 
+def test_a_wait_is_what_no_request_takes():
+    """The pod is created in 10 ms, up to the end of `created`, and bound 100 ms later."""
+    found = samples()
+    assert found["idle"]["wait"] == pytest.approx([4 + 10 + 100, 4 + 20 + 100])
+    assert found["loaded"]["wait"] == pytest.approx([4 + 160 + 100, 4 + 360 + 100])
+
+
+def test_requests_side_by_side_count_once_in_a_wait():
+    """A patch within the pod's create, one that outlasts it, and one that is too late to matter."""
+    group, pod = "p1-uid", "p1-main-0"
+    log_lines = [line(CONTROLLER, "create", "podgroups", group, 1, 2),
+                 line(SCHEDULER, "patch", "podgroups", group, 2, 3),
+                 line(CONTROLLER, "create", "pods", pod, 4, 7),
+                 line(CONTROLLER, "patch", "podgroups", group, 5, 6),
+                 line(SCHEDULER, "patch", "podgroups", group, 6.5, 8),
+                 line(SCHEDULER, "patch", "podgroups", group, 11, 12),
+                 line(SCHEDULER, "create", "pods/binding", pod, 10, 13)]
+    *steps, bind = audit.parse(log_lines)
+    assert probe.wait(steps, bind) == pytest.approx(1 + 2)
+
+
 def test_the_large_job_is_told():
     large = samples()["large"]
     assert (large["pods"], large["created_s"]) == (4, pytest.approx(2.0))
@@ -71,11 +95,13 @@ def data(pods=4, **change):
             "runs": [{**found, "usage": used}]}
 
 
-@pytest.mark.parametrize("pods, created, bind, met", [
-    (10000, 1000.0, 30.0, True), (10000, 1000.1, 30.0, False), (10000, 1000.0, 30.1, False),
-    (9999, 5000.0, 90.0, True)])
-def test_targets_hold_at_their_limit_and_not_one_past_it(pods, created, bind, met):
-    found = data(pods, idle={"bind": [10.0]}, loaded={"created": [created], "bind": [bind]})
+@pytest.mark.parametrize("pods, created, bind, wait, met", [
+    (10000, 1000.0, 30.0, 50.0, True), (10000, 1000.1, 30.0, 50.0, False),
+    (10000, 1000.0, 30.1, 50.0, False), (10000, 1000.0, 30.0, 50.1, False),
+    (9999, 5000.0, 90.0, 99.0, True)])
+def test_targets_hold_at_their_limit_and_not_one_past_it(pods, created, bind, wait, met):
+    found = data(pods, idle={"bind": [10.0], "wait": [wait]},
+                 loaded={"created": [created], "bind": [bind]})
     assert verdicts.all_met(probe.checks(found)) == met
 
 
@@ -85,6 +111,15 @@ def test_the_report_has_all_runs_together_and_each():
     assert "| all | beside the large job | created | 2 | 200.0 | 400.0 | 400.0 |" in text
     assert "| 1 | idle cluster | bind | 2 | 10.0 | 10.0 | 10.0 |" in text
     assert "| 1 | 4 | 2.00 |" in text
+    assert "| all | idle cluster | wait | 2 | 114.0 | 124.0 | 124.0 |" in text
+    assert "| wait of a one-pod job on the idle cluster, p99 |" in text
+
+
+def test_raw_data_without_waits_can_be_told_again():
+    found = data()
+    for part in probe.PARTS:
+        del found["runs"][0][part]["wait"]
+    assert "wait of a one-pod job" not in probe.markdown(found, None)
 
 
 class Parser:
