@@ -11,6 +11,7 @@
 #include "scheduler/queues.h"
 #include "scheduler/reserve.h"
 #include "scheduler/status.h"
+#include "scheduler/tally.h"
 #include "scheduler/teller.h"
 
 /* A new leader's first cycle waits for what the old one wrote last to come through the watches. */
@@ -68,6 +69,7 @@ struct scheduler *scheduler_new(const struct scheduler_params *params)
     cycle_init(scheduler);
     teller_init(scheduler);
     queues_init(scheduler);
+    tally_init(scheduler);
     apply_init(scheduler);
     return scheduler;
 }
@@ -89,6 +91,7 @@ void scheduler_free(struct scheduler *scheduler)
     apply_clear(scheduler);
     cycle_clear(scheduler);
     queues_clear(scheduler);
+    tally_clear(scheduler);
     bind_clear(scheduler);
     teller_clear(scheduler);
     status_clear(scheduler);
@@ -127,6 +130,7 @@ void scheduler_set_config(struct scheduler *scheduler, struct sched_config *conf
 void scheduler_wake(struct scheduler *scheduler)
 {
     cycle_request(scheduler);
+    tally_request(scheduler);
 }
 
 void scheduler_change(struct scheduler *scheduler, struct change change)

@@ -92,6 +92,8 @@ struct scheduler {
     struct loop_timer tell_timer; /* the first of them */
     struct list makers;           /* creations of queues under way */
     struct loop_timer queue_timer;
+    struct list tallies; /* writes of what queues hold under way */
+    struct loop_timer tally_timer;
     struct loop_deferred synced;
     struct sched_metrics *metrics; /* owned */
     bool ready;                    /* all lists are complete */

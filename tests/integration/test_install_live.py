@@ -263,6 +263,7 @@ HOOK = "volcano-admission-service-jobs-validate"
     ("pumice-scheduler", "watch", "", "nodes", "", "", True),
     ("pumice-scheduler", "create", "scheduling.volcano.sh", "queues", "", "", True),
     ("pumice-scheduler", "patch", "scheduling.volcano.sh", "podgroups", "default", "", True),
+    ("pumice-scheduler", "patch", "scheduling.volcano.sh", "queues/status", "", "", True),
     ("pumice-scheduler", "update", "coordination.k8s.io", "leases", SYSTEM, "volcano", True),
     ("pumice-scheduler", "update", "coordination.k8s.io", "leases", SYSTEM, "vc-controller-manager", False),
     ("pumice-scheduler", "update", "coordination.k8s.io", "leases", "kube-system", "volcano", False),

@@ -45,6 +45,13 @@ struct test_group {
     unsigned patches, fail;
 };
 
+struct test_queue {
+    char name[NAME_SIZE];
+    char *annotations, *spec; /* owned; members of these objects */
+    char *allocated;          /* owned; JSON: status.allocated */
+    unsigned patches;         /* of the status */
+};
+
 struct cluster {
     struct loop *loop;
     struct fake_transport *fake;
@@ -53,6 +60,7 @@ struct cluster {
     struct scheduler *scheduler;
     VEC(struct test_pod *) pod_list;
     VEC(struct test_group *) group_list;
+    VEC(struct test_queue *) queue_list;
     uint64_t rv;
     unsigned queue_posts, binds;
     bool listing; /* what is shown are items of a list */
@@ -215,15 +223,82 @@ static inline int serve_group(struct cluster *c, const struct kube_call_spec *sp
     return 200;
 }
 
+static inline struct test_queue *find_queue(struct cluster *c, struct str name)
+{
+    for (size_t i = 0; i < c->queue_list.n; i++)
+        if (str_is(name, c->queue_list.items[i]->name))
+            return c->queue_list.items[i];
+    return NULL;
+}
+
+static inline struct str queue_json(struct arena *arena, struct cluster *c,
+                                    const struct test_queue *queue)
+{
+    return arena_printf(
+        arena,
+        "{\"metadata\":{\"name\":\"%s\",\"uid\":\"q-%s\",\"resourceVersion\":"
+        "\"%llu\",\"annotations\":{%s}},\"spec\":{%s},\"status\":{\"allocated\":%s}}",
+        queue->name, queue->name, (unsigned long long)++c->rv, queue->annotations, queue->spec,
+        queue->allocated);
+}
+
+static inline struct test_queue *make_queue(struct cluster *c, struct str name,
+                                            const char *annotations, const char *spec)
+{
+    struct test_queue *queue = find_queue(c, name);
+    if (!queue) {
+        queue = xnew(struct test_queue);
+        snprintf(queue->name, sizeof(queue->name), "%.*s", STR_ARG(name));
+        queue->allocated = xstrdup("{}");
+        vec_push(&c->queue_list, queue);
+    }
+    free(queue->annotations);
+    free(queue->spec);
+    queue->annotations = xstrdup(annotations);
+    queue->spec = xstrdup(spec);
+    return queue;
+}
+
+/* What a merge patch with these members leaves of an object that has no others: members that are
+ * null go. The first is not. */
+static inline char *without_nulls(struct str members)
+{
+    char *text = str_dup(members);
+    for (char *null; (null = strstr(text, ":null")) != NULL;) {
+        char *from = null;
+        while (*from != ',')
+            from--;
+        memmove(from, null + strlen(":null"), strlen(null + strlen(":null")) + 1);
+    }
+    return text;
+}
+
+static inline int serve_queue_status(struct cluster *c, const struct kube_call_spec *spec,
+                                     struct str name, struct buf *body)
+{
+    cleanup_arena struct arena arena = ARENA_INIT;
+    struct test_queue *queue = find_queue(c, name);
+    if (!queue)
+        return answer(body, 404);
+    cleanup_free char *uid = xasprintf("q-%s", queue->name);
+    if (!str_is(field(spec->body, "uid"), uid))
+        return answer(body, 409);
+    assert_int_equal(spec->content, KUBE_MERGE_PATCH);
+    size_t at = (size_t)str_find(spec->body, STR("\"allocated\":")) + strlen("\"allocated\":");
+    free(queue->allocated);
+    queue->allocated = without_nulls(str_sub(spec->body, at, spec->body.n - 2));
+    queue->patches++;
+    buf_add_str(body, queue_json(&arena, c, queue));
+    return 200;
+}
+
 static inline int serve_queue(struct cluster *c, const struct kube_call_spec *spec,
                               struct buf *body)
 {
-    struct str name = field(spec->body, "name");
+    cleanup_arena struct arena arena = ARENA_INIT;
+    struct test_queue *queue = make_queue(c, field(spec->body, "name"), "", "\"weight\":1");
     c->queue_posts++;
-    buf_printf(body,
-               "{\"metadata\":{\"name\":\"%.*s\",\"uid\":\"q-%.*s\",\"resourceVersion\":\"%llu\"},"
-               "\"spec\":{\"weight\":1}}",
-               STR_ARG(name), STR_ARG(name), (unsigned long long)++c->rv);
+    buf_add_str(body, queue_json(&arena, c, queue));
     return 201;
 }
 
@@ -236,6 +311,8 @@ static inline int serve(void *arg, const struct kube_call_spec *spec, struct buf
         parts[n++] = part;
     if (spec->method == KUBE_POST && str_is(parts[n - 1], "queues"))
         return serve_queue(c, spec, body);
+    if (str_is(parts[n - 3], "queues"))
+        return serve_queue_status(c, spec, parts[n - 2], body);
     if (str_is(parts[n - 2], "podgroups"))
         return serve_group(c, spec, parts[n - 1], body);
     if (str_is(parts[n - 2], "pods"))
@@ -287,11 +364,8 @@ static inline void add_queue(struct cluster *c, const char *name, const char *an
                              const char *spec)
 {
     cleanup_arena struct arena arena = ARENA_INIT;
-    show(c->queues, c->listing, false,
-         arena_printf(&arena,
-                      "{\"metadata\":{\"name\":\"%s\",\"uid\":\"q-%s\",\"resourceVersion\":"
-                      "\"%llu\",\"annotations\":{%s}},\"spec\":{%s}}",
-                      name, name, (unsigned long long)++c->rv, annotations, spec));
+    struct test_queue *queue = make_queue(c, str_of(name), annotations, spec);
+    show(c->queues, c->listing, false, queue_json(&arena, c, queue));
 }
 
 static inline struct test_group *add_group_meta(struct cluster *c, const char *name,
@@ -456,7 +530,14 @@ static inline void cluster_free(struct cluster *c)
         free(c->group_list.items[i]);
     }
     vec_clear(&c->pod_list);
+    for (size_t i = 0; i < c->queue_list.n; i++) {
+        free(c->queue_list.items[i]->annotations);
+        free(c->queue_list.items[i]->spec);
+        free(c->queue_list.items[i]->allocated);
+        free(c->queue_list.items[i]);
+    }
     vec_clear(&c->group_list);
+    vec_clear(&c->queue_list);
     loop_free(c->loop);
     free(c);
 }
