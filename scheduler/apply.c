@@ -182,7 +182,8 @@ static void renew_why(struct sched_job *job, int64_t now)
     if (why_due_time(job) > now)
         return;
     job->why.passed_over = false;
-    job->refused_at = job->failed_at = UINT64_MAX;
+    job->failed_at = UINT64_MAX;
+    cache_ask_again(job);
 }
 
 /* Tasks whose back-off is over may be placed again, and a job whose time has come be asked for. */
@@ -204,7 +205,7 @@ static bool apply_job(struct scheduler *scheduler, const struct change *change)
         }
     renew_why(job, now);
     if (config_job_due(scheduler->config, job) <= loop_wall(scheduler->params.loop))
-        job->refused_at = UINT64_MAX;
+        cache_ask_again(job);
     cache_dirty(cache, job);
     return true;
 }

@@ -282,6 +282,8 @@ struct cache {
     VEC(uint32_t) free_queue_slots;  /* and those of them that are free */
     uint64_t room;                   /* grows whenever something that waits may now fit */
     uint64_t relief;                 /* grows whenever a queue holds or asks for less */
+    uint64_t news;                   /* grows when single jobs in `admit` are to be asked again */
+    uint64_t all_refused; /* cache_admit_state when all in `admit` had been asked in vain */
     uint64_t next_sequence;
     uint32_t versions; /* of nodes given so far */
     bool stating;      /* a statement is being made or undone: room does not grow */
@@ -340,6 +342,23 @@ void cache_room(struct cache *cache);
 static inline uint64_t cache_chances(const struct cache *cache)
 {
     return cache->room + cache->relief;
+}
+/* Differs when any job that was refused when it asked to enter may now be let in. */
+static inline uint64_t cache_admit_state(const struct cache *cache)
+{
+    return cache_chances(cache) + cache->news;
+}
+/* The job is asked again, though nothing has changed for others. */
+static inline void cache_ask_again(struct sched_job *job)
+{
+    job->refused_at = UINT64_MAX;
+    job->cache->news++;
+}
+/* Quotas may let jobs of the namespace in that were refused. */
+static inline void cache_quota_eased(struct cache *cache, struct sched_namespace *space)
+{
+    space->chances++;
+    cache->news++;
 }
 /* Differs when something that was refused to the job when it asked to enter may now be granted. */
 static inline uint64_t job_chances(const struct sched_job *job)

@@ -200,7 +200,9 @@ void cache_file_job(struct cache *cache, struct sched_job *job)
     if (job->phase != JOB_INQUEUE)
         job->claim_ended = false;
     cache_sums_settle(job);
-    file_in(&cache->admit, &job->admit, job->uid && job->phase == JOB_PENDING);
+    bool asks = job->uid && job->phase == JOB_PENDING;
+    cache->news += asks && list_empty(&job->admit);
+    file_in(&cache->admit, &job->admit, asks);
     file_in(&cache->place, &job->place,
             job->uid && job->phase != JOB_PENDING && job->count[TASK_PENDING] > 0);
 }
@@ -316,7 +318,8 @@ bool cache_set_podgroup(struct cache *cache, const char *ns, const char *name,
         intern_put(job->priority_class);
         job->priority_class = podgroup->priority_class_name;
         job->priority = priorityclass_value(cache->priorityclasses, job->priority_class);
-        job->failed_at = job->refused_at = UINT64_MAX;
+        job->failed_at = UINT64_MAX;
+        cache_ask_again(job);
         cache_dirty(cache, job);
     }
     cache_file_job(cache, job);
@@ -468,7 +471,8 @@ static struct sched_task *add_task(struct cache *cache, struct pod *pod, bool ou
     job->last_arrival_ns = loop_now(cache->loop);
     job->claim_ended = false;
     job->failed_at = UINT64_MAX;
-    job->space->chances += job->space->quotas.n > 0; /* less is promised, more is used */
+    if (job->space->quotas.n) /* less is promised, more is used */
+        cache_quota_eased(cache, job->space);
     return task;
 }
 

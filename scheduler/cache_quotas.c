@@ -78,7 +78,8 @@ bool cache_set_quota(struct cache *cache, const char *ns, const char *name,
     else if (quota)
         vec_push(&space->quotas, quota);
     resourcequota_unref(before);
-    space->chances += eases;
+    if (eases)
+        cache_quota_eased(cache, space);
     eases = eases && space->jobs;
     space_drop(cache, space);
     return eases;

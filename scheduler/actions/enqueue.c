@@ -1,7 +1,8 @@
 /*
  * enqueue: lets jobs into their queues, so that their pods are made.
  *
- * A refused job is passed over; those behind it are asked all the same.
+ * A refused job is passed over; those behind it are asked all the same. When all have been refused
+ * and nothing has changed for any of them, nothing is looked at.
  */
 #include "scheduler/actions/actions.h"
 #include "scheduler/order.h"
@@ -13,6 +14,7 @@
 struct enqueue {
     struct list *next; /* in cache->admit: the job to be looked at next; NULL: all were */
     struct job_order order;
+    uint64_t state; /* cache_admit_state at the beginning */
 };
 
 static bool may_try(struct scheduler *scheduler, struct sched_job *job)
@@ -27,9 +29,11 @@ static bool may_try(struct scheduler *scheduler, struct sched_job *job)
 
 static void *begin(struct scheduler *scheduler)
 {
-    if (list_empty(&scheduler->cache.admit))
+    uint64_t state = cache_admit_state(&scheduler->cache);
+    if (list_empty(&scheduler->cache.admit) || scheduler->cache.all_refused == state)
         return NULL;
     struct enqueue *enqueue = xnew(struct enqueue);
+    enqueue->state = state;
     job_order_init(&enqueue->order, scheduler->config);
     enqueue->next = scheduler->cache.admit.next;
     return enqueue;
@@ -71,8 +75,10 @@ static bool step(struct scheduler *scheduler, void *state)
         return false;
     }
     struct sched_job *job = job_order_pop(&enqueue->order);
-    if (!job)
+    if (!job) {
+        cache->all_refused = enqueue->state;
         return true;
+    }
     if (config_job_enqueueable(scheduler->config, cache, job, &why)) {
         admit(scheduler, job);
         return false;

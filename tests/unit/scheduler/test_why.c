@@ -170,6 +170,35 @@ static void pods_without_a_queue_or_peers_are_told(void **state)
     cluster_free(c);
 }
 
+/* Jobs that may not enter cost nothing in cycles that are about something else. */
+static void refused_jobs_cost_nothing(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NO_SHARES);
+    struct cache *cache = &c->scheduler->cache;
+    add_node(c, "n0", 1);
+    for (unsigned i = 0; i < 1000; i++) {
+        cleanup_free char *name = xasprintf("j%u", i);
+        add_group(c, name, "\"minMember\":1,\"minResources\":{\"cpu\":\"9\"}");
+    }
+    run_for(c, 120 * SECOND);
+    uint64_t cycles = c->scheduler->cycle.number, work = cache->work;
+    scheduler_wake(c->scheduler);
+    run(c);
+    assert_int_equal(c->scheduler->cycle.number - cycles, 1);
+    assert_true(cache->work - work < 100);
+    work = cache->work;
+    add_group(c, "new", "\"minMember\":1,\"minResources\":{\"cpu\":\"1\"}");
+    run(c);
+    assert_int_equal(job_of(c, "new")->phase, JOB_INQUEUE);
+    assert_true(cache->work - work >= 1000); /* it is put in order among them all */
+    add_node(c, "n1", 10);
+    run_for(c, 5 * SECOND);
+    assert_int_equal(job_of(c, "j0")->phase, JOB_INQUEUE);
+    assert_int_equal(job_of(c, "j1")->phase, JOB_PENDING);
+    cluster_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +208,7 @@ int main(void)
         cmocka_unit_test(long_reasons_are_cut),
         cmocka_unit_test(pods_are_told_once_a_minute),
         cmocka_unit_test(pods_without_a_queue_or_peers_are_told),
+        cmocka_unit_test(refused_jobs_cost_nothing),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     return cmocka_run_group_tests(tests, NULL, NULL);
