@@ -173,7 +173,8 @@ struct sched_job {
     int64_t short_ns;      /* loop time since when it lacks nodes for its minimum, 0: it does not */
     int64_t reserve_ns;    /* it may hold no nodes before this loop time */
     uint16_t reserve_ends; /* reservations in a row that ended without its being placed */
-    bool never_fits;       /* when last looked at it would not have fitted the emptied cluster */
+    bool never_fits;       /* when last looked at it would not have fitted the emptied cluster, */
+    uint32_t never_version; /* with cache->versions as it was */
 
     struct list admit;      /* in cache->admit while its phase is Pending */
     struct list place;      /* in cache->place while pods wait and it is admitted */

@@ -34,6 +34,19 @@ static int64_t free_of(const struct sched_node *node, uint32_t id)
            resource_vector_get(&node->used, id);
 }
 
+bool holds_hide_room(const struct sched_node *node, const struct pod_class *cls)
+{
+    bool hidden = false;
+    for (uint32_t i = 0; i < cls->request.n; i++) {
+        uint32_t id = cls->request.items[i].id;
+        int64_t room = free_of(node, id) - cls->request.items[i].amount;
+        if (room < 0)
+            return false;
+        hidden = hidden || room < holds_on(node, id);
+    }
+    return hidden;
+}
+
 int64_t holds_amount(const struct reservation *reservation, uint32_t id, int64_t *ret_free)
 {
     int64_t sum = 0, idle = 0;

@@ -73,6 +73,8 @@ void holds_lift(struct cache *cache, const struct sched_job *holder);
 void holds_restore(struct cache *cache);
 /* How much of a resource is held on the node now, lifted reservations apart. */
 int64_t holds_on(const struct sched_node *node, uint32_t id);
+/* Whether a pod of the class would have room on the node but for what is held there. */
+bool holds_hide_room(const struct sched_node *node, const struct pod_class *cls);
 /* Why pods that would have room on the node are kept off; NULL when nothing is held there. Valid
  * while the reservation is. */
 const char *holds_reason(const struct sched_node *node);

@@ -7,6 +7,7 @@
 #include "scheduler/fit.h"
 #include "scheduler/holds.h"
 #include "scheduler/plugins/gang.h"
+#include "scheduler/plugins/plugins.h"
 #include "scheduler/why.h"
 #include <stdlib.h>
 
@@ -131,7 +132,9 @@ static int64_t due_time(const struct scheduler *scheduler, const struct sched_jo
     int64_t after = job->short_ns ? gang_arguments(scheduler->config)->reserve_after_ns : 0;
     if (after <= 0 || after > INT64_MAX - job->short_ns)
         return INT64_MAX;
-    return job->short_ns + after > job->reserve_ns ? job->short_ns + after : job->reserve_ns;
+    bool news = job->never_fits && job->never_version != scheduler->cache.versions;
+    return news || job->short_ns + after > job->reserve_ns ? job->short_ns + after
+                                                           : job->reserve_ns;
 }
 
 bool reserve_may(const struct scheduler *scheduler, const struct sched_job *job)
@@ -166,11 +169,50 @@ void reserve_decide(struct scheduler *scheduler, struct sched_job *job, bool fit
     struct cache *cache = &scheduler->cache;
     job->queue->contended_ns = loop_now(scheduler->params.loop);
     job->never_fits = !fits;
+    job->never_version = cache->versions;
     if (fits) {
         (void)holds_open(cache, job, LENGTH_NS);
         return;
     }
     back_off(cache, job, true);
+}
+
+/* ---- for whom it gives way ------------------------------------------------------------------- */
+
+static bool ranks_priorities(const struct sched_config *config)
+{
+    for (size_t i = 0; i < config->plugins.n; i++)
+        if (config->plugins.items[i]->type == &plugin_priority)
+            return config->plugins.items[i]->enabled[POINT_JOB_ORDER];
+    return false;
+}
+
+/* Whether a pod would have room where something is held, were it not. */
+static bool is_in_the_way(struct scheduler *scheduler, const struct reservation *reservation,
+                          struct pod_class *cls)
+{
+    const struct fit_table *table = fit_table(&scheduler->cache, scheduler->config, cls);
+    for (size_t i = 0; i < reservation->holds.n; i++) {
+        const struct sched_node *node = reservation->holds.items[i]->node;
+        if (!fit_barred(table, node) && holds_hide_room(node, cls))
+            return true;
+    }
+    return false;
+}
+
+bool reserve_yield(struct scheduler *scheduler, const struct sched_job *job, struct pod_class *cls)
+{
+    bool any = false;
+    list_each(link, &scheduler->cache.reservations)
+    {
+        struct reservation *reservation = container_of(link, struct reservation, link);
+        if (reservation->job->priority >= job->priority || !ranks_priorities(scheduler->config) ||
+            !is_in_the_way(scheduler, reservation, cls))
+            continue;
+        reserve_drop(&scheduler->cache, reservation->job);
+        any = true;
+    }
+    return any;
 }
 
 /* ---- which nodes ----------------------------------------------------------------------------- */
@@ -225,6 +267,8 @@ static int64_t missing_on(const struct pod_class *cls, const struct sched_node *
         uint32_t id = cls->request.items[i].id;
         int64_t amount = cls->request.items[i].amount;
         int64_t room = resource_vector_get(&node->object->allocatable, id) - holds_on(node, id);
+        if (amount <= 0)
+            continue;
         if (amount > room)
             return -1;
         double lacks = (double)(amount - room + resource_vector_get(&node->used, id));

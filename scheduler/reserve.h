@@ -13,6 +13,7 @@
  * queue may not have it, its waiting time has run out, the configuration changes or the scheduler
  * does not lead any more.
  *
+ * Jobs of higher priority are not kept off: when one would have room there, the gang lets go.
  * The job that holds comes first in its queue and sees what it holds as free; so does a gang that
  * was cut off half-way, whoever holds. Pods that ask for nothing are not kept off, and pods of
  * other schedulers know nothing of this. Nothing survives a restart. Loop thread only.
@@ -43,6 +44,11 @@ bool reserve_may(const struct scheduler *scheduler, const struct sched_job *job)
 bool reserve_is_told(const struct scheduler *scheduler, const struct sched_job *job);
 /* When (loop time) to look at the job again, INT64_MAX for never. */
 int64_t reserve_look(const struct scheduler *scheduler, const struct sched_job *job);
+
+/* An attempt found no node for a pod of the class: gangs of lower priority let go, if the plugin
+ * priority ranks jobs and one would have room where they hold something. True when one did: then
+ * it is worth another attempt. */
+bool reserve_yield(struct scheduler *scheduler, const struct sched_job *job, struct pod_class *cls);
 
 /* Whether a gang would fit the emptied cluster: found out class by class, in small steps. */
 struct reserve_plan;

@@ -430,7 +430,12 @@ static void step_undo(struct scheduler *scheduler, struct allocate *allocate)
         reserve_refused(scheduler, job);
     else if (allocate->failed)
         reserve_failed(cache, job);
-    begin_hold(allocate, allocate->refused);
+    if (allocate->failed && reserve_yield(scheduler, job, allocate->failed->cls)) {
+        allocate->stage = STAGE_PICK;
+        job->failed_at = UINT64_MAX;
+    } else {
+        begin_hold(allocate, allocate->refused);
+    }
     if (!job->tried && !list_empty(&cache->admit))
         cache_room(cache); /* its claim on what is free has ended */
     job->tried = true;

@@ -12,14 +12,19 @@
 #define QUEUES 4
 #define JOBS 10
 
-#define CONF(plugins)                                                                              \
+#define CONF_GANG(gang, plugins)                                                                   \
     "actions: \"enqueue, allocate, backfill\"\ntiers:\n- plugins:\n  - name: priority\n"           \
-    "  - name: gang\n- plugins:\n  - name: predicates\n  - name: nodeorder\n" plugins
+    "  - name: gang\n" gang "- plugins:\n  - name: predicates\n  - name: nodeorder\n" plugins
+#define CONF(plugins) CONF_GANG("", plugins)
+/* Gangs come to hold nodes soon. */
+#define HOLDS "    arguments:\n      gang.reserveAfter: 5s\n"
 
 static const char *const confs[] = {
     CONF("  - name: capacity\n"),
     CONF("  - name: capacity\n    enableHierarchy: true\n"),
     CONF("  - name: overcommit\n  - name: drf\n  - name: proportion\n"),
+    CONF_GANG(HOLDS, "  - name: capacity\n"),
+    CONF_GANG(HOLDS, "  - name: drf\n  - name: proportion\n"),
 };
 
 struct world {

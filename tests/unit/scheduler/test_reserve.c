@@ -56,14 +56,31 @@ static void turn_over(struct crowd *w)
     add_small(w);
 }
 
-/* Small jobs end one by one; true once the gang has all of its pods bound. */
+/* How much CPU of what the gang holds is free; -1 when it holds nothing. */
+static int64_t idle_of(struct cluster *c, const char *gang)
+{
+    const struct sched_job *job = cache_job(&c->scheduler->cache, "ns", gang);
+    int64_t idle;
+    if (!job || !job->reservation)
+        return -1;
+    (void)holds_amount(job->reservation, RESOURCE_CPU, &idle);
+    return idle;
+}
+
+/* Small jobs end one by one; true once the gang has all of its pods bound. What has become free for
+ * it is taken by nobody else. */
 static bool churn(struct crowd *w, const char *gang, unsigned pods, int64_t length)
 {
     int64_t end = loop_now(w->c->loop) + length;
+    int64_t idle = -1;
     while (loop_now(w->c->loop) < end) {
         turn_over(w);
         run_for(w->c, 5 * SECOND);
         check(w->c);
+        int64_t now_idle = idle_of(w->c, gang);
+        if (now_idle >= 0 && now_idle < idle)
+            fail_msg("%lld of %lld are left", (long long)now_idle, (long long)idle);
+        idle = now_idle;
         if (bound(w->c, gang, NULL) == pods)
             return true;
         assert_int_equal(bound(w->c, gang, NULL), 0);
@@ -329,6 +346,61 @@ static void pods_that_ask_for_nothing_go_there(void **state)
     cluster_free(w.c);
 }
 
+/* A job that comes before all is not kept off, and the gang backs off. */
+static void higher_priority_is_not_kept_off(void **state)
+{
+    (void)state;
+    struct crowd w = held_crowd();
+    cleanup_arena struct arena arena = ARENA_INIT;
+    show(w.c->priorityclasses, false, false,
+         arena_printf(&arena,
+                      "{\"metadata\":{\"name\":\"urgent\",\"uid\":\"pc\",\"resourceVersion\":"
+                      "\"%llu\"},\"value\":1000}",
+                      (unsigned long long)++w.c->rv));
+    add_group(w.c, "urgent", "\"minMember\":1,\"priorityClassName\":\"urgent\"");
+    add_pods(w.c, "urgent", "w", 1, "1");
+    run_for(w.c, SECOND);
+    assert_int_equal(bound(w.c, "urgent", NULL), 1);
+    assert_false(holds(w.c, "big"));
+    assert_false(churn(&w, "big", 10, 9 * MINUTE));
+    assert_false(holds(w.c, "big"));
+    check(w.c);
+    cluster_free(w.c);
+}
+
+/* One that has no room there anyway leaves it as it is. */
+static void higher_priority_without_use_for_it(void **state)
+{
+    (void)state;
+    struct crowd w = held_crowd();
+    cleanup_arena struct arena arena = ARENA_INIT;
+    show(w.c->priorityclasses, false, false,
+         arena_printf(&arena,
+                      "{\"metadata\":{\"name\":\"urgent\",\"uid\":\"pc\",\"resourceVersion\":"
+                      "\"%llu\"},\"value\":1000}",
+                      (unsigned long long)++w.c->rv));
+    add_group(w.c, "urgent", "\"minMember\":1,\"priorityClassName\":\"urgent\"");
+    add_pods(w.c, "urgent", "w", 1, "2");
+    run(w.c);
+    assert_true(holds(w.c, "big"));
+    cluster_free(w.c);
+}
+
+/* Whoever could not fit is looked at again when nodes change. */
+static void more_nodes_are_another_question(void **state)
+{
+    (void)state;
+    struct crowd w = crowd_new(CONF(""), 20, 1);
+    add_gang(w.c, "big", 21, "1");
+    assert_false(churn(&w, "big", 21, 6 * MINUTE));
+    assert_true(job_of(w.c, "big")->never_fits);
+    add_node(w.c, "n20", 1);
+    assert_false(churn(&w, "big", 21, 30 * SECOND));
+    assert_false(job_of(w.c, "big")->never_fits);
+    assert_true(holds(w.c, "big"));
+    cluster_free(w.c);
+}
+
 /* A pod of another scheduler takes a place that was held: another one is held for it. */
 static void pods_of_other_schedulers_use_what_they_use(void **state)
 {
@@ -485,6 +557,9 @@ int main(void)
         cmocka_unit_test(the_emptied_cluster),
         cmocka_unit_test(others_are_told_for_whom),
         cmocka_unit_test(pods_that_ask_for_nothing_go_there),
+        cmocka_unit_test(higher_priority_is_not_kept_off),
+        cmocka_unit_test(higher_priority_without_use_for_it),
+        cmocka_unit_test(more_nodes_are_another_question),
         cmocka_unit_test(pods_of_other_schedulers_use_what_they_use),
         cmocka_unit_test(who_goes_lets_go),
         cmocka_unit_test(a_closed_queue_lets_go),
