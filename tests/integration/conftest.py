@@ -110,7 +110,7 @@ def pool(controlplane, api, pumice, more_nodes):
             path = controlplane.folder / "config" / f"{mark}.conf"
             path.write_text(conf)
             pumice.scheduler.flags["scheduler-conf"] = str(path)
-        names = more_nodes(count, labels={"pool": mark}, **node)
+        names = more_nodes(count, prefix=f"pool-{mark}", labels={"pool": mark}, **node)
         for name in names if cordoned else []:
             api.cordon(name)
         pumice.scheduler.restart()
