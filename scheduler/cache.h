@@ -94,7 +94,8 @@ enum why_kind {
     WHY_ADMISSION, /* a plugin refused to admit it */
     WHY_PODS,      /* fewer pods than the minimum exist */
     WHY_SHARE,     /* the queue has had its share, or may not hold as much as they ask for */
-    WHY_NODES      /* the pods do not fit */
+    WHY_NODES,     /* the pods do not fit */
+    WHY_TIMEOUT    /* it waited for so long that it had to leave its queue for a while */
 };
 
 /* Why a job waits. */
@@ -106,6 +107,15 @@ struct job_why {
     int64_t since_wall_ns; /* the same as the text says it: from the PodGroup after a restart */
     int64_t made_ns;       /* loop time of the text */
     bool passed_over; /* a reason of the same kind came while the text was too young to replace */
+};
+
+/* How long a gang waits in its queue; see waiting.h. Times are of the loop. */
+struct job_wait {
+    int64_t limit_ns;  /* by its annotation: 0 without one, INT64_MAX for ever */
+    bool counts;       /* it is in its queue and has not started, */
+    int64_t since_ns;  /* since then */
+    uint32_t timeouts; /* since it last had its minimum */
+    int64_t again_ns;  /* when it may enter again, once there were any */
 };
 
 /* What the PodGroup's status says, or is to say. */
@@ -157,6 +167,7 @@ struct sched_job {
 
     enum job_phase phase; /* as decided here */
     struct job_why why;
+    struct job_wait wait;
     bool tried;          /* its pods were tried and did not fit since the last change */
     bool dirty;          /* in cache->dirty */
     bool claim_ended;    /* no pod came for so long that its claim has run out */
@@ -288,6 +299,7 @@ struct cache {
     uint64_t next_sequence;
     uint32_t versions; /* of nodes given so far */
     bool stating;      /* a statement is being made or undone: room does not grow */
+    bool leads;        /* phases are decided here; else what PodGroups show is followed */
 
     /* Changes of nodes, for the tables of fit.c: a ring of node indices. */
     uint32_t *log;

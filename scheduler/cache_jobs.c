@@ -11,6 +11,7 @@
 #include "scheduler/cache_private.h"
 #include "scheduler/holds.h"
 #include "scheduler/status.h"
+#include "scheduler/waiting.h"
 #include <stdio.h>
 
 /* ---- roles and groups ------------------------------------------------------------------------ */
@@ -271,6 +272,7 @@ static void forget_podgroup(struct cache *cache, struct sched_job *job)
     intern_put(job->uid);
     job->uid = NULL;
     job->phase = JOB_PENDING;
+    job->wait = (struct job_wait){.counts = false};
     free(job->why.text);
     job->why = (struct job_why){.kind = WHY_NONE};
     job->tried = false;
@@ -278,18 +280,27 @@ static void forget_podgroup(struct cache *cache, struct sched_job *job)
     loop_timer_cancel(cache->loop, &job->timer);
 }
 
-/* A PodGroup seen for the first time: what its status says is where we go on. */
+/* A PodGroup seen for the first time. */
 static void adopt_podgroup(struct cache *cache, struct sched_job *job,
                            const struct podgroup *podgroup)
 {
     job->uid = intern_ref(podgroup->meta.uid);
     job->created_ns = podgroup->meta.created_ns;
-    job_status_read(&job->shown, podgroup);
-    job->phase = job->shown.phase;
     job->claim_ended = false;
     job->last_arrival_ns = loop_now(cache->loop);
     job->retry_ns = job->message_ns = job->counts_since_ns = 0;
     job->write_failures = 0;
+}
+
+/* Of what others have decided, the status is where we go on. */
+static void read_status(const struct cache *cache, struct sched_job *job,
+                        const struct podgroup *podgroup, bool ours)
+{
+    job_status_read(&job->shown, podgroup);
+    if (ours)
+        return;
+    job->phase = job->shown.phase;
+    waiting_adopt(cache, job);
 }
 
 bool cache_set_podgroup(struct cache *cache, const char *ns, const char *name,
@@ -304,14 +315,14 @@ bool cache_set_podgroup(struct cache *cache, const char *ns, const char *name,
         cache_room(cache);
     }
     if (podgroup) {
-        if (same)
-            job_status_read(&job->shown, podgroup);
-        else
+        if (!same)
             adopt_podgroup(cache, job, podgroup);
+        read_status(cache, job, podgroup, same && cache->leads);
         job->min_member = podgroup->min_member;
         set_min_resources(job, podgroup);
         set_roles(job, podgroup);
         set_sla(job, podgroup);
+        waiting_read(job, podgroup);
         job->owned_by_job = owned_by_job(podgroup);
         set_queue(cache, job, podgroup->queue);
         intern_ref(podgroup->priority_class_name);

@@ -13,6 +13,7 @@
 #include "scheduler/metrics.h"
 #include "scheduler/reserve.h"
 #include "scheduler/status.h"
+#include "scheduler/waiting.h"
 
 #define COALESCE (3 * NSEC_PER_MSEC)
 #define GAP_MAX (100 * NSEC_PER_MSEC)
@@ -80,6 +81,7 @@ static void take_config(struct scheduler *scheduler)
     scheduler->next_config = NULL;
     reserve_drop_all(&scheduler->cache);
     cache_room(&scheduler->cache);
+    waiting_config_changed(&scheduler->cache);
     list_each(link, &scheduler->cache.admit)
     {
         cache_dirty(&scheduler->cache, container_of(link, struct sched_job, admit));
@@ -92,6 +94,7 @@ static void begin(struct scheduler *scheduler)
     if (scheduler->next_config)
         take_config(scheduler);
     cycle->stage = CYCLE_ACTIONS;
+    scheduler->cache.leads = true;
     cycle->number++;
     cycle->action = 0;
     cycle->wanted = false;

@@ -90,8 +90,8 @@ static enum job_phase phase_below(const struct sched_job *job)
     case JOB_RUNNING:
     case JOB_UNKNOWN: /* a lost pod is replaced; a job without pods queues again */
         return alive ? JOB_RUNNING : JOB_PENDING;
-    case JOB_PENDING:
-        return alive ? JOB_INQUEUE : JOB_PENDING;
+    case JOB_PENDING: /* a time-out keeps it out, with what it has */
+        return alive && !job->wait.timeouts ? JOB_INQUEUE : JOB_PENDING;
     case JOB_INQUEUE:
         break;
     }

@@ -110,6 +110,7 @@ void scheduler_lead(struct scheduler *scheduler, bool leading)
     struct loop *loop = scheduler->params.loop;
     bool warm = scheduler->ready;
     scheduler->leading = leading;
+    scheduler->cache.leads = false; /* until the first cycle */
     if (!leading) {
         reserve_drop_all(&scheduler->cache);
         return;

@@ -9,6 +9,7 @@
 #include "scheduler/holds.h"
 #include "scheduler/reserve.h"
 #include "scheduler/teller.h"
+#include "scheduler/waiting.h"
 #include "scheduler/why.h"
 #include "json/writer.h"
 
@@ -31,6 +32,8 @@ static void submit(struct scheduler *scheduler, struct sched_job *job, bool phas
 
 static const char *reason_of(enum why_kind kind)
 {
+    if (kind == WHY_TIMEOUT)
+        return PODGROUP_WAITING_TIMEOUT;
     return kind == WHY_PODS ? REASON_NOT_ENOUGH_TASKS : REASON_UNSCHEDULABLE;
 }
 
@@ -39,6 +42,8 @@ static int64_t ripe_time(const struct sched_job *job)
 {
     if (job->why.kind == WHY_NONE)
         return NEVER;
+    if (job->why.kind == WHY_TIMEOUT)
+        return job->why.made_ns;
     return job->why.kind == WHY_PODS ? job->last_arrival_ns + JOB_CLAIM_NS
                                      : job->why.since_ns + CONDITION_DELAY;
 }
@@ -46,6 +51,16 @@ static int64_t ripe_time(const struct sched_job *job)
 static bool is_ripe(const struct scheduler *scheduler, const struct sched_job *job)
 {
     return ripe_time(job) <= loop_now(scheduler->params.loop);
+}
+
+/* Since when it waits in its queue, and when that timed out, is to be read in the condition. */
+static bool keeps_transition(const struct job_status *want, const struct job_status *shown)
+{
+    bool entered = want->phase == JOB_INQUEUE && shown->phase == JOB_PENDING;
+    bool timed_out = strcmp(want->reason, PODGROUP_WAITING_TIMEOUT) == 0 && shown->reason &&
+                     strcmp(shown->reason, PODGROUP_WAITING_TIMEOUT) != 0;
+    return shown->condition && strcmp(want->condition, shown->condition) == 0 && !entered &&
+           !timed_out;
 }
 
 /* The wish, borrowing the message from the job. */
@@ -70,11 +85,12 @@ static struct job_status wanted(const struct scheduler *scheduler, const struct 
         want.condition = PODGROUP_UNSCHEDULABLE;
         want.reason = reason_of(job->why.kind);
         want.message = job->why.text;
-        want.transition_ns = job->why.since_wall_ns;
+        if (job->why.kind != WHY_TIMEOUT)
+            want.transition_ns = job->why.since_wall_ns;
     }
     if (reserve_is_told(scheduler, job))
         want.holds_ns = job->reservation->since_wall_ns / NSEC_PER_SEC * NSEC_PER_SEC;
-    if (job->shown.condition && strcmp(want.condition, job->shown.condition) == 0)
+    if (keeps_transition(&want, &job->shown))
         want.transition_ns = job->shown.transition_ns;
     return want;
 }
@@ -288,7 +304,8 @@ static void say(struct scheduler *scheduler, struct sched_job *job, const struct
         event_record(events, &ref, EVENT_NORMAL, "Scheduled", "pod group is ready");
     if (events && waits)
         event_record(events, &ref, job->why.kind == WHY_ADMISSION ? EVENT_NORMAL : EVENT_WARNING,
-                     "Unschedulable", "%s", job->why.text);
+                     job->why.kind == WHY_TIMEOUT ? PODGROUP_WAITING_TIMEOUT : "Unschedulable",
+                     "%s", job->why.text);
     if (events && want->holds_ns && want->holds_ns != job->shown.holds_ns) {
         cleanup_buf struct buf text = BUF_INIT(WHY_TEXT_MAX);
         holds_text(job, &text);
@@ -307,7 +324,8 @@ static void refresh_why(struct scheduler *scheduler, struct sched_job *job, bool
     bool entered = admission && job->phase != JOB_PENDING && job->count[TASK_PENDING] == 0;
     if (too_few)
         why_pods(scheduler, job);
-    else if (job->why.kind == WHY_PODS || placed || entered)
+    else if (job->why.kind == WHY_PODS || placed || entered ||
+             (job->why.kind == WHY_TIMEOUT && job->phase != JOB_PENDING))
         why_clear(job);
 }
 
@@ -320,10 +338,10 @@ static bool is_stuck(const struct sched_job *job, int64_t now)
 static int64_t next_look(const struct scheduler *scheduler, const struct sched_job *job,
                          int64_t now)
 {
-    int64_t next = NEVER, wall = loop_wall(scheduler->params.loop);
+    int64_t next = waiting_next(scheduler, job), wall = loop_wall(scheduler->params.loop);
     int64_t due = job->phase == JOB_PENDING ? config_job_due(scheduler->config, job) : NEVER;
     if (due > wall && due != NEVER)
-        next = now + (due - wall);
+        next = earlier(next, now + (due - wall));
     if (ripe_time(job) > now)
         next = earlier(next, ripe_time(job));
     next = earlier(next, why_due_time(job));
@@ -373,6 +391,7 @@ void status_update(struct scheduler *scheduler, struct sched_job *job)
     reserve_check(scheduler, job);
     refresh_why(scheduler, job, ready);
     job->phase = job_next_phase(job, ready, is_stuck(job, now));
+    waiting_check(scheduler, job, ready);
     end_claim(scheduler, job, now);
     teller_check(scheduler, job);
     const struct job_status want = wanted(scheduler, job);

@@ -155,6 +155,8 @@ static bool has_waited(const struct sched_job *job, int64_t now)
 {
     if (job->why.kind == WHY_PODS)
         return now - job->last_arrival_ns >= JOB_CLAIM_NS;
+    if (job->why.kind == WHY_TIMEOUT)
+        return false; /* what they waited for before is still true */
     return job->why.kind != WHY_NONE && now - job->why.since_ns >= TELLER_DELAY;
 }
 

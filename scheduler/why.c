@@ -33,12 +33,14 @@ int64_t why_due_time(const struct sched_job *job)
     return job->why.passed_over ? job->why.made_ns + TEXT_AGE : INT64_MAX;
 }
 
-/* A PodGroup that says already that it waits was told so by us before a restart, or by another. */
+/* A PodGroup that says already that it waits was told so by us before a restart, or by another.
+ * That it enters its queue begins a wait of another kind. */
 static void begin_waiting(const struct scheduler *scheduler, struct sched_job *job)
 {
     const struct job_status *shown = &job->shown;
     int64_t wall = loop_wall(scheduler->params.loop);
-    bool waits = shown->condition && strcmp(shown->condition, PODGROUP_UNSCHEDULABLE) == 0;
+    bool waits = shown->condition && strcmp(shown->condition, PODGROUP_UNSCHEDULABLE) == 0 &&
+                 shown->phase == job->phase;
     if (waits && shown->transition_ns && shown->transition_ns < wall)
         wall = shown->transition_ns;
     job->why.since_ns = loop_now(scheduler->params.loop);
@@ -51,11 +53,6 @@ static void add_since(struct buf *text, int64_t wall)
     size_t size = time_format(time, wall);
     bool ended = text->n && text->p[text->n - 1] == '.';
     buf_printf(text, "%s Waiting since %.*s.", ended ? "" : ".", (int)size, time);
-}
-
-static uint64_t why_signature(enum why_kind kind, uint64_t signature)
-{
-    return signature * 8 + (uint64_t)kind;
 }
 
 void why_set(struct scheduler *scheduler, struct sched_job *job, enum why_kind kind,

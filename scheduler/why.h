@@ -21,6 +21,12 @@ void why_set(struct scheduler *scheduler, struct sched_job *job, enum why_kind k
              uint64_t signature, const char *format, ...) __attribute__((format(printf, 5, 6)));
 void why_clear(struct sched_job *job);
 
+/* What names a kind of reason without its numbers; `signature` tells those of one kind apart. */
+static inline uint64_t why_signature(enum why_kind kind, uint64_t signature)
+{
+    return signature * 8 + (uint64_t)kind;
+}
+
 /* Whether a reason of that kind keeps pods waiting that could otherwise be placed. */
 static inline bool why_holds_pods(enum why_kind kind)
 {

@@ -47,6 +47,8 @@
 #define KEY_JOB_FORWARDING "volcano.sh/job-forwarding"     /* L */
 #define KEY_SLA_WAITING_TIME "volcano.sh/sla-waiting-time" /* of PodGroups; a duration */
 #define KEY_SLA_WAITING_TIME_OLD "sla-waiting-time"
+#define KEY_WAITING_TIME "pumice.sh/waiting-time" /* of jobs and PodGroups: in the queue, at most  \
+                                                   */
 #define KEY_SCORING_TYPE "volcano.sh/resource-strategy-scoring-type" /* of pods; */
 #define KEY_SCORING_WEIGHT "volcano.sh/resource-strategy-weight"     /* JSON, weight by resource */
 #define SCORING_LEAST "LeastAllocated"
@@ -75,6 +77,7 @@
 
 /* PodGroup condition types. */
 #define PODGROUP_UNSCHEDULABLE "Unschedulable"
+#define PODGROUP_WAITING_TIMEOUT "WaitingTimeout" /* a reason of it */
 /* Reasons of a pod's condition PodScheduled=False. */
 #define POD_UNSCHEDULABLE "Unschedulable"
 #define POD_QUEUE_LIMIT "QueueLimit"

@@ -24,6 +24,7 @@
 #include "scheduler/order.h"
 #include "scheduler/reserve.h"
 #include "scheduler/statement.h"
+#include "scheduler/waiting.h"
 #include "scheduler/why.h"
 
 /* Jobs looked at in one step, to see which are worth a try. */
@@ -77,7 +78,7 @@ static void enter_all(struct scheduler *scheduler)
     list_each(link, &cache->admit)
     {
         struct sched_job *job = container_of(link, struct sched_job, admit);
-        if (why_queue(scheduler, job))
+        if (!waiting_may_enter(job) || why_queue(scheduler, job))
             continue;
         job->phase = JOB_INQUEUE;
         cache_file_job(cache, job);

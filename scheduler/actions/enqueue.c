@@ -6,6 +6,7 @@
  */
 #include "scheduler/actions/actions.h"
 #include "scheduler/order.h"
+#include "scheduler/waiting.h"
 #include "scheduler/why.h"
 
 /* Jobs looked at in one step, to see which are worth asking for. */
@@ -19,7 +20,7 @@ struct enqueue {
 
 static bool may_try(struct scheduler *scheduler, struct sched_job *job)
 {
-    if (job->refused_at == job_chances(job))
+    if (!waiting_may_enter(job) || job->refused_at == job_chances(job))
         return false;
     if (!why_queue(scheduler, job))
         return true;

@@ -35,12 +35,14 @@ const struct gang_arguments *gang_arguments(const struct sched_config *config)
     return &none;
 }
 
-/* Jobs that are not complete come before jobs that only want more. */
+/* Jobs that are not complete come before jobs that only want more, and of these, those whose
+ * waiting has timed out come last. */
 static int job_order(const struct plugin *plugin, const struct sched_job *a,
                      const struct sched_job *b)
 {
     (void)plugin;
-    return (int)job_gang_ready(a) - (int)job_gang_ready(b);
+    int order = (int)job_gang_ready(a) - (int)job_gang_ready(b);
+    return order ? order : (int)(a->wait.timeouts > 0) - (int)(b->wait.timeouts > 0);
 }
 
 static bool job_ready(const struct plugin *plugin, const struct sched_job *job)
