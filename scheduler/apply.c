@@ -8,7 +8,9 @@
 #include "base/intern.h"
 #include "scheduler/bind.h"
 #include "scheduler/metrics.h"
+#include "scheduler/minimum.h"
 #include "scheduler/queues.h"
+#include "scheduler/waiting.h"
 #include "scheduler/why.h"
 
 /* ---- handlers -------------------------------------------------------------------------------- */
@@ -204,6 +206,8 @@ static bool apply_job(struct scheduler *scheduler, const struct change *change)
             job->failed_at = UINT64_MAX;
         }
     renew_why(job, now);
+    minimum_look(job);
+    waiting_look(job);
     if (config_job_due(scheduler->config, job) <= loop_wall(scheduler->params.loop))
         cache_ask_again(job);
     cache_dirty(cache, job);

@@ -9,6 +9,7 @@
 #ifndef PUMICE_SCHEDULER_CACHE_H
 #define PUMICE_SCHEDULER_CACHE_H
 
+#include "api/minavailable.h"
 #include "api/node.h"
 #include "api/pod.h"
 #include "api/podgroup.h"
@@ -118,6 +119,20 @@ struct job_wait {
     int64_t again_ns;  /* when it may enter again, once there were any */
 };
 
+enum minimum_trouble {
+    MINIMUM_SOUND,
+    MINIMUM_UNREADABLE, /* the annotation is neither a count nor a percentage */
+    MINIMUM_NOT_USED    /* spec.minMember says something else */
+};
+
+/* What its annotation says of the minimum; see minimum.h. */
+struct job_minimum {
+    struct min_available given; /* as far as it counts; both 0 where it does not */
+    bool settling;              /* pods of a percentage are still coming: not to be placed yet */
+    enum minimum_trouble trouble;
+    bool told; /* of the trouble */
+};
+
 /* What the PodGroup's status says, or is to say. */
 struct job_status {
     enum job_phase phase;
@@ -144,8 +159,9 @@ struct sched_job {
     const char *uid;               /* interned; the PodGroup's, NULL while there is none */
     uint64_t sequence;             /* order of arrival */
     int64_t created_ns;
-    int64_t sla_ns; /* how long it is to wait at most, by its annotation; 0 without one */
-    int32_t min_member;
+    int64_t sla_ns;     /* how long it is to wait at most, by its annotation; 0 without one */
+    int32_t min_member; /* how many start together, whoever says so */
+    struct job_minimum minimum;
     int32_t priority;
     const char *priority_class; /* interned; NULL without a PodGroup */
     struct sched_queue *queue;  /* borrowed; NULL without a PodGroup */

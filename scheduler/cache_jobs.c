@@ -10,6 +10,7 @@
 #include "base/timefmt.h"
 #include "scheduler/cache_private.h"
 #include "scheduler/holds.h"
+#include "scheduler/minimum.h"
 #include "scheduler/status.h"
 #include "scheduler/waiting.h"
 #include <stdio.h>
@@ -229,15 +230,12 @@ static void set_min_resources(struct sched_job *job, const struct podgroup *podg
 
 static void set_roles(struct sched_job *job, const struct podgroup *podgroup)
 {
-    int64_t sum = 0;
     for (size_t i = 0; i < job->roles.n; i++)
         job->roles.items[i].min = 0;
     for (uint32_t i = 0; i < podgroup->min_task_member_count; i++) {
         uint32_t role = cache_role_get(job, podgroup->min_task_member[i].task);
         job->roles.items[role].min = podgroup->min_task_member[i].min;
-        sum += podgroup->min_task_member[i].min;
     }
-    job->roles_enforced = sum > 0 && job->min_member >= sum;
 }
 
 static void set_sla(struct sched_job *job, const struct podgroup *podgroup)
@@ -273,6 +271,7 @@ static void forget_podgroup(struct cache *cache, struct sched_job *job)
     job->uid = NULL;
     job->phase = JOB_PENDING;
     job->wait = (struct job_wait){.counts = false};
+    job->minimum = (struct job_minimum){.told = false};
     free(job->why.text);
     job->why = (struct job_why){.kind = WHY_NONE};
     job->tried = false;
@@ -318,9 +317,9 @@ bool cache_set_podgroup(struct cache *cache, const char *ns, const char *name,
         if (!same)
             adopt_podgroup(cache, job, podgroup);
         read_status(cache, job, podgroup, same && cache->leads);
-        job->min_member = podgroup->min_member;
         set_min_resources(job, podgroup);
         set_roles(job, podgroup);
+        minimum_read(job, podgroup);
         set_sla(job, podgroup);
         waiting_read(job, podgroup);
         job->owned_by_job = owned_by_job(podgroup);
@@ -391,6 +390,7 @@ void cache_set_task(struct cache *cache, struct sched_task *task, enum task_stat
     if (!job)
         return;
     count_task(job, task, 1);
+    minimum_follow(job);
     cache_sums_settle(job);
     if (status == TASK_PENDING)
         heap_push(&task->group->pending, &task->waiting);
@@ -484,6 +484,7 @@ static struct sched_task *add_task(struct cache *cache, struct pod *pod, bool ou
     job->failed_at = UINT64_MAX;
     if (job->space->quotas.n) /* less is promised, more is used */
         cache_quota_eased(cache, job->space);
+    minimum_pod_came(job);
     return task;
 }
 

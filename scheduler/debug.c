@@ -6,6 +6,7 @@
  */
 #include "scheduler/debug.h"
 #include "scheduler/cache_private.h"
+#include "scheduler/minimum.h"
 #include "json/writer.h"
 #include <stdio.h>
 
@@ -126,7 +127,7 @@ static void compare_nodes(struct comparison *comparison)
 
 static bool group_alike(const struct sched_job *job, const struct podgroup *group)
 {
-    return job && job->uid == group->meta.uid && job->min_member == group->min_member &&
+    return job && job->uid == group->meta.uid && job->min_member == minimum_of(job, group) &&
            job->queue && job->queue->name == group->queue &&
            job->priority_class == group->priority_class_name &&
            job->has_min_resources == group->has_min_resources;

@@ -6,6 +6,7 @@
 #include "scheduler/holds.h"
 #include "scheduler/reserve.h"
 #include "scheduler/status.h"
+#include "scheduler/waiting.h"
 #include "scheduler/why.h"
 
 #define UID_SIZE 36
@@ -96,6 +97,21 @@ static void add_holds(const struct scheduler *scheduler, const struct sched_job 
     }
     buf_printf(out, "%s, for %lld s more at most\n", first ? "" : ")",
                (long long)((job->reservation->until_ns - now) / NSEC_PER_SEC));
+}
+
+static void add_timeout(const struct scheduler *scheduler, const struct sched_job *job,
+                        struct buf *out)
+{
+    int64_t next = waiting_next(scheduler, job), now = loop_now(scheduler->params.loop);
+    if (!job->wait.timeouts && next == INT64_MAX)
+        return;
+    buf_printf(out, "time-outs: %u so far", job->wait.timeouts);
+    if (next != INT64_MAX)
+        buf_printf(out, "; %s in %lld s",
+                   job->phase == JOB_PENDING ? "it may enter again"
+                                             : "its time in the queue is over",
+                   (long long)((next > now ? next - now : 0) / NSEC_PER_SEC));
+    buf_add_char(out, '\n');
 }
 
 static void add_pods(const struct sched_job *job, struct buf *out)
@@ -282,6 +298,7 @@ static void explain(const struct scheduler *scheduler, const struct sched_job *j
     add_reason(scheduler, job, out);
     add_attempts(scheduler, job, out);
     add_holds(scheduler, job, out);
+    add_timeout(scheduler, job, out);
     add_pods(job, out);
     add_all_needs(scheduler, job, out);
     add_queue(scheduler, job->queue, out);

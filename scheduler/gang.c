@@ -37,6 +37,8 @@ bool job_gang_ready(const struct sched_job *job)
 
 bool job_gang_possible(const struct sched_job *job)
 {
+    if (job->minimum.settling)
+        return false;
     if ((int64_t)job_have(job) + job->count[TASK_PENDING] + job->count[TASK_HELD] < job->min_member)
         return false;
     for (size_t i = 0; job->roles_enforced && i < job->roles.n; i++) {

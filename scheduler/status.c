@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "scheduler/claim.h"
 #include "scheduler/holds.h"
+#include "scheduler/minimum.h"
 #include "scheduler/reserve.h"
 #include "scheduler/teller.h"
 #include "scheduler/waiting.h"
@@ -342,6 +343,7 @@ static int64_t next_look(const struct scheduler *scheduler, const struct sched_j
     int64_t due = job->phase == JOB_PENDING ? config_job_due(scheduler->config, job) : NEVER;
     if (due > wall && due != NEVER)
         next = earlier(next, now + (due - wall));
+    next = earlier(next, minimum_next(job));
     if (ripe_time(job) > now)
         next = earlier(next, ripe_time(job));
     next = earlier(next, why_due_time(job));
@@ -394,6 +396,7 @@ void status_update(struct scheduler *scheduler, struct sched_job *job)
     waiting_check(scheduler, job, ready);
     end_claim(scheduler, job, now);
     teller_check(scheduler, job);
+    minimum_tell(scheduler, job);
     const struct job_status want = wanted(scheduler, job);
     int64_t when = write_time(job, &want, now);
     if (when != NEVER && when < job->retry_ns)

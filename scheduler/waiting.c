@@ -64,6 +64,13 @@ bool waiting_may_enter(const struct sched_job *job)
     return !job->wait.timeouts || job->wait.again_ns <= loop_now(job->cache->loop);
 }
 
+void waiting_look(struct sched_job *job)
+{
+    bool outside = job->phase == JOB_PENDING && job->wait.timeouts;
+    if (outside && job->refused_at == UINT64_MAX && waiting_may_enter(job))
+        cache_ask_again(job);
+}
+
 /* How long it may wait; INT64_MAX: for ever. */
 static int64_t limit_of(const struct scheduler *scheduler, const struct sched_job *job)
 {

@@ -26,6 +26,8 @@ void waiting_adopt(const struct cache *cache, struct sched_job *job);
 void waiting_read(struct sched_job *job, const struct podgroup *podgroup);
 /* Whether the job, in phase Pending, may be asked to enter: not while a time-out keeps it out. */
 bool waiting_may_enter(const struct sched_job *job);
+/* A job that a time-out keeps out may have been out for long enough: has it asked. */
+void waiting_look(struct sched_job *job);
 /* Keeps the clock of a job whose phase was just worked out; when its time is over, sets its phase
  * to Pending and gives the reason. `ready`: it has its minimum. */
 void waiting_check(struct scheduler *scheduler, struct sched_job *job, bool ready);

@@ -102,6 +102,10 @@ void why_pods(struct scheduler *scheduler, struct sched_job *job)
     uint32_t gated = job->count[TASK_GATED];
     if (!why_is_due(scheduler, job, WHY_PODS))
         return;
+    if (job->minimum.settling) {
+        why_set(scheduler, job, WHY_PODS, 4, "its pods are still being made: %u so far", there);
+        return;
+    }
     for (size_t i = 0; job->roles_enforced && i < job->roles.n; i++) {
         const struct task_role *role = &job->roles.items[i];
         if ((int64_t)role->have + role->waiting >= role->min)

@@ -4,6 +4,7 @@
  * An UPDATE is asked only about what it changes: a queue that was closed meanwhile, or a fault
  * that was stored before there was a rule against it, does not stop the writers of a PodGroup.
  */
+#include "api/minavailable.h"
 #include "api/names.h"
 #include "base/map.h"
 #include "webhook/registry.h"
@@ -56,6 +57,26 @@ static void check_sub_groups(struct admission_case *c, const cJSON *spec, const 
     map_clear(&known);
 }
 
+/* Of a new PodGroup: an annotation that says how many start together, and does not count. */
+static void warn_of_minimum(struct admission_case *c, const cJSON *spec)
+{
+    static const char *const keys[] = {KEY_MIN_AVAILABLE, KEY_MIN_AVAILABLE_SHORT};
+    const cJSON *annotations = tree_get(tree_get(c->object, "metadata"), "annotations");
+    struct min_available minimum;
+    size_t i = tree_get(annotations, keys[0]) ? 0 : 1;
+    const char *text = tree_str(annotations, keys[i]);
+    if (!tree_get(annotations, keys[i]))
+        return;
+    if (!min_available_parse(str_of(text), &minimum))
+        case_warn(c,
+                  "metadata.annotations[%s]: must be a number of pods from 1 on, or from 1%% to "
+                  "100%% of them; it has no effect",
+                  keys[i]);
+    else if (tree_i64_or_0(spec, "minMember") > 0)
+        case_warn(c, "metadata.annotations[%s]: has no effect where spec.minMember is set",
+                  keys[i]);
+}
+
 void podgroups_validate(struct admission_case *c)
 {
     const cJSON *spec = tree_get(c->object, "spec");
@@ -66,4 +87,6 @@ void podgroups_validate(struct admission_case *c)
     if (topology_faulty(spec) && !topology_faulty(old_spec))
         problem_invalid(&c->problems, TIER_TWICE);
     check_sub_groups(c, spec, old_spec);
+    if (!c->old)
+        warn_of_minimum(c, spec);
 }

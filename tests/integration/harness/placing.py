@@ -39,11 +39,11 @@ def told(api, ns, name, *words, timeout=30):
     wait_until(says, timeout, lambda: f"{words} on the PodGroup: {api.why(ns, name)}")
 
 
-def create_podgroup(api, ns, name, **spec):
+def create_podgroup(api, ns, name, annotations=None, **spec):
     """A PodGroup that no job made."""
     return api.custom.create_namespaced_custom_object(
         body={"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup",
-              "metadata": {"name": name}, "spec": spec},
+              "metadata": {"name": name, "annotations": annotations or {}}, "spec": spec},
         field_validation="Strict", **kind_of(PODGROUPS, ns))
 
 

@@ -106,6 +106,11 @@ static const struct {
      {"wrong type", "value=\"1.5\""}},
     {WITH("  - name: priority\n    arguments:\n      size: 3\n"),
      {"argument=size", "known=\"none\""}},
+    {WITH("  - name: gang\n    arguments:\n      defaultWaitingTime: soon\n"),
+     {"wrong type", "argument=defaultWaitingTime", "value=\"soon\"", "a duration"}},
+    {WITH("  - name: gang\n    arguments:\n      defaultWaitingTime: 90\n"
+          "      gang.reserveAfter: 10m\n"),
+     {NULL}},
     {"actions: allocate\nconfigurations:\n- name: allocat\n  arguments: {a: 1}\n",
      {"action that does not exist", "action=\"allocat\"", "enqueue, allocate"}},
     {"actions: allocate\nconfigurations:\n- arguments: {a: 1}\n  name: allocate\n  more: 1\n",

@@ -91,13 +91,27 @@ static void job_that_may_not_enter(void **state)
     cluster_free(c);
 }
 
+static void job_that_timed_out(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(CONF(""));
+    add_nodes(c, 1, 2);
+    add_group_meta(c, "a", ",\"annotations\":{\"pumice.sh/waiting-time\":\"30\"}",
+                   "\"minMember\":3");
+    add_pods(c, "a", "w", 3, "1");
+    run_for(c, 20 * NSEC_PER_SEC);
+    assert_page(c, "/explain/ns/a", 200, "time-outs: 0 so far; its time in the queue is over in ");
+    run_for(c, 15 * NSEC_PER_SEC);
+    assert_page(c, "/explain/ns/a", 200, "time-outs: 1 so far; it may enter again in ");
+    cluster_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unknown_jobs),
-        cmocka_unit_test(gang_that_does_not_fit),
-        cmocka_unit_test(job_by_its_own_name),
-        cmocka_unit_test(job_that_may_not_enter),
+        cmocka_unit_test(unknown_jobs),        cmocka_unit_test(gang_that_does_not_fit),
+        cmocka_unit_test(job_by_its_own_name), cmocka_unit_test(job_that_may_not_enter),
+        cmocka_unit_test(job_that_timed_out),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     return cmocka_run_group_tests(tests, NULL, NULL);
