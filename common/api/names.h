@@ -47,13 +47,9 @@
 #define KEY_JOB_FORWARDING "volcano.sh/job-forwarding"     /* L */
 #define KEY_SLA_WAITING_TIME "volcano.sh/sla-waiting-time" /* of PodGroups; a duration */
 #define KEY_SLA_WAITING_TIME_OLD "sla-waiting-time"
-#define KEY_MIN_AVAILABLE                                                                          \
-    "scheduling.volcano.sh/min-available" /* of PodGroups: count or percent                        \
-                                           */
+#define KEY_MIN_AVAILABLE "scheduling.volcano.sh/min-available" /* 8, or 80% */
 #define KEY_MIN_AVAILABLE_SHORT "minAvailable"
-#define KEY_WAITING_TIME                                                                           \
-    "pumice.sh/waiting-time" /* of jobs and PodGroups: in the queue, at most                       \
-                              */
+#define KEY_WAITING_TIME "pumice.sh/waiting-time"                    /* a duration; of jobs, too */
 #define KEY_SCORING_TYPE "volcano.sh/resource-strategy-scoring-type" /* of pods; */
 #define KEY_SCORING_WEIGHT "volcano.sh/resource-strategy-weight"     /* JSON, weight by resource */
 #define SCORING_LEAST "LeastAllocated"
