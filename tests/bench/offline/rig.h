@@ -22,7 +22,7 @@ struct rig {
     uint64_t rv;      /* of the newest object */
     uint64_t binds;   /* granted */
     uint64_t writes;  /* other requests granted */
-    uint64_t digest;  /* of all binds in order: which pod went to which node */
+    uint64_t digest;  /* which pod went to which node, in any order */
 };
 
 /* A scheduler that stands by, with lists that are under way. `conf`: the text of a
