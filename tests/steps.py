@@ -342,11 +342,12 @@ def step_integration_release(run):
     pytest(run, "tests/integration/test_jobs.py", "tests/integration/test_admission.py")
 
 
-@step("bench", "10 jobs of 40 pods against the bare limit; reviews against a bare server",
+@step("bench", "10 jobs of 40 pods against the bare limit; reviews against a bare server; the scheduler alone",
       ["build", "controlplane"], minutes=15)
 def step_bench(run):
     run.one("bench", ROOT / "tests" / "bench" / "fanout", "--ci")
     run.one("webhook", ROOT / "tests" / "bench" / "webhook", "--ci")
+    run.one("sched", ROOT / "tests" / "bench" / "sched", "--ci")
 
 
 class ControlPlaneBuild:
