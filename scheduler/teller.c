@@ -112,6 +112,8 @@ static void tell(struct scheduler *scheduler, struct sched_task *task, const str
     teller->signature = why->signature;
     task->told = why->signature;
     task->told_ns = loop_now(scheduler->params.loop);
+    list_remove(&task->link); /* those that are still to be told come first */
+    list_append(&task->job->tasks, &task->link);
     list_append(&scheduler->tellers, &teller->link);
     scheduler->teller_count++;
     say(scheduler, task, why);

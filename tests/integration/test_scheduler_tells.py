@@ -64,6 +64,33 @@ def test_the_page_explains_a_job(api, ns, pumice):
     assert status == 404 and "neither a PodGroup" in text
 
 
+SENTENCE = ("2/2 tasks in gang unschedulable", 'in queue "default"', '"w" (cpu 33', "nodes are available: ",
+            "Insufficient cpu", "Waiting since 20")
+
+
+def test_one_sentence_everywhere(api, ns, pumice):
+    """On PodGroup, Job and pods, in Events and on the page: queue, what is needed, nodes, since when."""
+    api.create_job(ns, job("giant", [task("w", replicas=2, cpu="33")]))
+
+    def told():
+        """What each place says."""
+        group = [one for one in api.podgroup_conditions(ns, "giant")
+                 if one.startswith("Unschedulable=True")]
+        pods = [one.get("message", "") for pod in api.pods_of(ns, "giant")
+                for one in pod.get("status", {}).get("conditions", [])
+                if one["type"] == "PodScheduled" and one.get("reason") == "Unschedulable"]
+        events = {event["involvedObject"]["kind"]: event["message"] for event in api.events(ns)
+                  if "Waiting since" in event["message"]}
+        state = api.job(ns, "giant").get("status", {}).get("state", {})
+        return {"podgroup": group[:1], "job": [state.get("message", "")], "pod": pods[:1],
+                "page": [page(pumice, f"{ns}/giant")[1]],
+                **{kind: [events.get(kind, "")] for kind in ("PodGroup", "Pod", "Job")}}
+    wait_until(lambda: all(text and "Waiting since 20" in text[0] for text in told().values()), 120,
+               lambda: f"the sentence everywhere: {told()}")
+    for where, (text, *_) in told().items():
+        assert all(part in text for part in SENTENCE), f"{where}: {text}"
+
+
 def test_pods_wait_for_their_queue(api, ns, pumice, conf, small_queue):
     """One of three pods runs; the others, the PodGroup and the page name the queue's limit."""
     replace(pumice, conf, CAPACITY)
