@@ -30,12 +30,12 @@ int recorded_read(const char *path, struct buf *text, struct error *err)
     size_t size;
     FILE *file = fopen(path, "re");
     if (!file)
-        return error_set(err, ERROR_INVALID, "%s: %s", path, strerror(errno));
+        return error_set(err, ERROR_INVALID, "%s", strerror(errno));
     while ((size = fread(piece, 1, sizeof(piece), file)) > 0 && buf_add(text, piece, size))
         ;
     bool good = !ferror(file) && !text->overflow;
     (void)fclose(file);
-    return good ? 0 : error_set(err, ERROR_INVALID, "%s: cannot be read, or is too large", path);
+    return good ? 0 : error_set(err, ERROR_INVALID, "cannot be read, or is too large");
 }
 
 /* ---- objects --------------------------------------------------------------------------------- */

@@ -242,10 +242,8 @@ def provenance(command):
     now = datetime.now(timezone.utc)
     return ["# The scheduler without an API server", "", f"Commit {commit}, {now:%Y-%m-%d %H:%M} UTC, "
             f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end. Made with `{command}`.", "",
-            "Four shapes of nodes (16 to 96 CPUs), of which pods of others hold 30 % on average, 25 % tainted; pods of "
-            f"200 templates; the shipped configuration; every bind answered in the turn after it was sent. Times "
-            "are CPU times of the one thread: from the lead to the last answer, with requests rendered, answers and "
-            "writes of PodGroups."]
+            "Every bind is answered in the turn after it was sent. Times are CPU times of the one thread: from the lead "
+            "to the last answer, with requests rendered, answers and writes of PodGroups."]
 
 
 def arguments():
@@ -289,7 +287,8 @@ def measure(bench, options):
         return ["", *ci(bench)]
     runs, lines = shapes(bench, options.nodes, options.gangs, options.pods)
     return (["", f"## Shapes, {options.pods:,} pods", "",
-             "*Choosing a node* is from one placement of a gang to its next. *Nodes looked at* is how often a node was "
+             "Four shapes of nodes (16 to 96 CPUs), 25 % of them tainted; pods of others hold 30 % of the CPUs on average; "
+             "pods of 200 templates; the shipped configuration. *Choosing a node* is from one placement of a gang to its next. *Nodes looked at* is how often a node was "
              "scored for a placement. *Allocations* are those of the actions' steps beside binds.", "", *lines] +
             growth(bench, runs, options.nodes, options.gangs) + memory(bench, runs) +
             perf_templates(bench, RATE_NODES, PODS // 2))
