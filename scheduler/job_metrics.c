@@ -60,7 +60,8 @@ static double share_of(const struct cache *cache, const struct resource_set *hel
 
 static double seconds(int64_t wall_ns)
 {
-    return (double)(wall_ns / NSEC_PER_SEC);
+    int64_t whole = wall_ns / NSEC_PER_SEC;
+    return (double)whole;
 }
 
 static void show_job(struct job_metrics *metrics, const struct sched_job *job)
