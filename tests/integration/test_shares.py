@@ -52,6 +52,18 @@ def test_many_small_jobs_share_within_one_pod(api, ns, pool, queues):
     stays(fair, 2, lambda: f"the shares do not stay so: {shares()}")
 
 
+def test_gangs_above_their_share_take_turns(api, ns, pool, queues):
+    """Each of two queues deserves four CPUs and has a gang of six: one runs, then the other."""
+    nodes = pool(cordoned=True, cpu="8")
+    jobs = [job(name, [task("w", 6, cpu="1")], queue=queues(name)) for name in ("a", "b")]
+    contend(api, ns, nodes, jobs)
+    wait_until(lambda: api.bound_pods(ns, "a") or api.bound_pods(ns, "b"), 30, "one gang to run")
+    first, second = ("a", "b") if api.bound_pods(ns, "a") else ("b", "a")
+    settled(api, ns, {first: 6, second: 0})
+    api.delete_job(ns, first)
+    settled(api, ns, {second: 6})
+
+
 def test_the_example_of_dominant_shares(api, ns, pool):
     nodes = pool(cordoned=True, cpu="9", memory="18Gi")
     contend(api, ns, nodes, [job("a", [task("w", 9, cpu="1", memory="4Gi")], minimum=1),
