@@ -174,8 +174,8 @@ static void hold_free(struct node_hold *hold, size_t at)
     free(hold);
 }
 
-/* Lets go some pods of a part of the hold with index `at`. */
-static void let_go(struct cache *cache, struct node_hold *hold, size_t at, struct hold_part *part,
+/* Lets go some pods of a part; a hold without parts is then to be freed. */
+static void let_go(struct cache *cache, struct node_hold *hold, struct hold_part *part,
                    uint32_t pods)
 {
     const struct resource_set *request = &part->cls->request;
@@ -191,8 +191,6 @@ static void let_go(struct cache *cache, struct node_hold *hold, size_t at, struc
         return;
     pod_class_unref(part->cls);
     vec_remove(&hold->parts, (size_t)(part - hold->parts.items));
-    if (!hold->parts.n)
-        hold_free(hold, at);
 }
 
 /* Whether pods of the class could not have their place there yet. */
@@ -216,7 +214,9 @@ bool holds_remove(struct cache *cache, struct reservation *reservation, struct p
             struct hold_part *part = part_of(hold, cls);
             if (!part || (pass == 0 && !is_hollow(hold, cls)))
                 continue;
-            let_go(cache, hold, at, part, 1);
+            let_go(cache, hold, part, 1);
+            if (!hold->parts.n)
+                hold_free(hold, at);
             return true;
         }
     return false;
@@ -225,8 +225,11 @@ bool holds_remove(struct cache *cache, struct reservation *reservation, struct p
 static void empty_hold(struct cache *cache, struct reservation *reservation, size_t at)
 {
     struct node_hold *hold = reservation->holds.items[at];
-    for (size_t parts = hold->parts.n; parts-- > 0;)
-        let_go(cache, hold, at, &hold->parts.items[parts], hold->parts.items[parts].pods);
+    while (hold->parts.n) {
+        struct hold_part *last = &hold->parts.items[hold->parts.n - 1];
+        let_go(cache, hold, last, last->pods);
+    }
+    hold_free(hold, at);
 }
 
 void holds_close(struct cache *cache, struct reservation *reservation)
