@@ -294,7 +294,8 @@ static void explain(const struct scheduler *scheduler, const struct sched_job *j
         buf_add_cstr(out, "           (this scheduler stands by; the one that leads decides)\n");
     if (scheduler->cycle.stage != CYCLE_IDLE)
         buf_add_cstr(out, "           (a cycle is under way)\n");
-    buf_printf(out, "phase:     %s\npriority:  %d\n", job_phase_name(job->phase), job->priority);
+    buf_printf(out, "phase:     %s\npriority:  %d\n", podgroup_phase_name(job->phase),
+               job->priority);
     add_reason(scheduler, job, out);
     add_attempts(scheduler, job, out);
     add_holds(scheduler, job, out);

@@ -11,7 +11,7 @@ static const char *const phase_names[] = {
     [JOB_COMPLETED] = PODGROUP_COMPLETED,
 };
 
-const char *job_phase_name(enum job_phase phase)
+const char *podgroup_phase_name(enum job_phase phase)
 {
     return phase_names[phase];
 }

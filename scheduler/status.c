@@ -216,7 +216,7 @@ static bool status_render(struct buf *path, struct buf *body, void *arg)
     json_w_member_str(&writer, "uid", str_of(job->uid));
     json_w_end_object(&writer);
     json_w_member_object(&writer, "status");
-    json_w_member_str(&writer, "phase", str_of(job_phase_name(want.phase)));
+    json_w_member_str(&writer, "phase", str_of(podgroup_phase_name(want.phase)));
     json_w_member_i64(&writer, "running", want.running);
     json_w_member_i64(&writer, "succeeded", want.succeeded);
     json_w_member_i64(&writer, "failed", want.failed);

@@ -19,7 +19,7 @@ void job_status_read(struct job_status *status, const struct podgroup *podgroup)
 void job_status_clear(struct job_status *status);
 
 /* "Pending", "Inqueue", ... */
-const char *job_phase_name(enum job_phase phase);
+const char *podgroup_phase_name(enum job_phase phase);
 /* The phase that follows from the job's pods; `stuck`: it could not be completed for a while. */
 enum job_phase job_next_phase(const struct sched_job *job, bool ready, bool stuck);
 
