@@ -6,7 +6,11 @@
 #include "base/alloc.h"
 #include "scheduler/plugins/plugins.h"
 #include "scheduler/shares/hdrf.h"
+#include "scheduler/shares/leaving.h"
 #include "scheduler/shares/ledger.h"
+
+/* Shares that differ by less count as equal when it is about whose pods are evicted. */
+#define SHARE_TOLERANCE 1e-6
 
 struct drf {
     uint64_t state;                     /* of the cache the tree was made from; 0: none is made */
@@ -20,12 +24,12 @@ struct drf {
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-static double share_of(const struct sched_job *job)
+static double share_of(const struct cache *cache, const struct resource_set *holds)
 {
     double share = 0;
-    for (uint32_t i = 0; i < job->allocated.n; i++) {
-        int64_t total = resource_vector_get(&job->cache->allocatable, job->allocated.items[i].id);
-        double part = total > 0 ? (double)job->allocated.items[i].amount / (double)total : 0;
+    for (uint32_t i = 0; i < holds->n; i++) {
+        int64_t total = resource_vector_get(&cache->allocatable, holds->items[i].id);
+        double part = total > 0 ? (double)holds->items[i].amount / (double)total : 0;
         share = part > share ? part : share;
     }
     return share;
@@ -35,8 +39,30 @@ static int job_order(const struct plugin *plugin, const struct sched_job *a,
                      const struct sched_job *b)
 {
     (void)plugin;
-    double share_a = share_of(a), share_b = share_of(b);
+    double share_a = share_of(a->cache, &a->allocated), share_b = share_of(b->cache, &b->allocated);
     return (share_a > share_b) - (share_a < share_b);
+}
+
+/* A pod gives way when its job, without it and those before it, still has as much as the job that
+ * wants its room would have. */
+static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *eviction, bool *may)
+{
+    struct leaving leaving = {0};
+    (void)plugin;
+    if (eviction->kind != EVICT_PREEMPT)
+        return VOTE_ABSTAIN;
+    struct resource_set wants = resource_set_copy(&eviction->job->allocated);
+    resource_set_add(&wants, &eviction->task->pod->cls->request, 1);
+    double share = share_of(eviction->cache, &wants);
+    for (size_t i = 0; i < eviction->n; i++) {
+        const struct sched_task *task = eviction->candidates[i];
+        struct resource_set *left = leaving_of(&leaving, task->job, &task->job->allocated);
+        resource_set_add(left, &task->pod->cls->request, -1);
+        may[i] = share - share_of(eviction->cache, left) <= SHARE_TOLERANCE;
+    }
+    resource_set_clear(&wants);
+    leaving_clear(&leaving);
+    return VOTE_PERMIT;
 }
 
 /* ---- the tree of queues ---------------------------------------------------------------------- */
@@ -201,4 +227,5 @@ const struct plugin_type plugin_drf = {.name = "drf",
                                        .job_order = job_order,
                                        .queue_order = queue_order,
                                        .order_moves = order_moves,
-                                       .turn_over = turn_over};
+                                       .turn_over = turn_over,
+                                       .evictable = evictable};

@@ -9,6 +9,7 @@
  */
 #include "base/alloc.h"
 #include "scheduler/plugins/plugins.h"
+#include "scheduler/shares/leaving.h"
 #include "scheduler/shares/ledger.h"
 #include "scheduler/shares/waterfill.h"
 
@@ -157,6 +158,48 @@ static int64_t queue_figure(struct plugin *plugin, const struct cache *cache,
                 : QUEUE_NO_FIGURE;
 }
 
+/* ---- eviction -------------------------------------------------------------------------------- */
+
+static bool is_beyond(const struct share_node *node, const struct resource_set *holds)
+{
+    for (uint32_t i = 0; i < holds->n; i++)
+        if (holds->items[i].amount > share_amount(node, SHARE_DESERVED, holds->items[i].id))
+            return true;
+    return false;
+}
+
+/* Queues give back what is beyond their shares, pod by pod. */
+static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *eviction, bool *may)
+{
+    struct proportion *proportion = plugin->state;
+    struct leaving leaving = {0};
+    if (eviction->kind != EVICT_RECLAIM)
+        return VOTE_ABSTAIN;
+    for (size_t i = 0; i < eviction->n; i++) {
+        const struct sched_task *task = eviction->candidates[i];
+        const struct sched_queue *queue = task->job->queue;
+        const struct share_node *node = ledger_node(&proportion->ledger, queue);
+        struct resource_set *left = leaving_of(&leaving, queue, &queue->allocated);
+        may[i] = node && is_beyond(node, left);
+        if (may[i])
+            resource_set_add(left, &task->pod->cls->request, -1);
+    }
+    leaving_clear(&leaving);
+    return VOTE_PERMIT;
+}
+
+/* Others give way to what is within the share of the queue. */
+static bool preemptive(struct plugin *plugin, const struct cache *cache,
+                       const struct sched_queue *queue, const struct resource_set *request)
+{
+    struct proportion *proportion = plugin->state;
+    const struct share_node *node = ledger_node(&proportion->ledger, queue);
+    struct shortage shortage;
+    (void)cache;
+    return queue->uid && queue->open && node &&
+           !limits_short(node, request, SHARE_DESERVED, &shortage);
+}
+
 const struct plugin_type plugin_proportion = {.name = "proportion",
                                               .open = open_plugin,
                                               .close = close_plugin,
@@ -165,4 +208,6 @@ const struct plugin_type plugin_proportion = {.name = "proportion",
                                               .overused = overused,
                                               .allocatable = allocatable,
                                               .job_enqueueable = job_enqueueable,
-                                              .queue_figure = queue_figure};
+                                              .queue_figure = queue_figure,
+                                              .evictable = evictable,
+                                              .preemptive = preemptive};
