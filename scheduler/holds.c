@@ -264,13 +264,14 @@ static void trim(struct cache *cache)
 
 void holds_node_changed(struct cache *cache, struct sched_node *node)
 {
-    while (node->holds) {
-        struct reservation *reservation = node->holds->reservation;
-        size_t at = 0;
-        while (reservation->holds.items[at] != node->holds)
-            at++;
-        empty_hold(cache, reservation, at);
-    }
+    if (node->holds)
+        list_each(link, &cache->reservations)
+        {
+            struct reservation *reservation = container_of(link, struct reservation, link);
+            for (size_t at = reservation->holds.n; at-- > 0;)
+                if (reservation->holds.items[at]->node == node)
+                    empty_hold(cache, reservation, at);
+        }
     trim(cache);
 }
 
