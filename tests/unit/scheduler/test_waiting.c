@@ -126,6 +126,28 @@ static void others_take_its_place(void **state)
     cluster_free(c);
 }
 
+/* So is what is kept free for it on nodes. */
+static void it_lets_go_of_nodes(void **state)
+{
+    (void)state;
+    struct cluster *c =
+        cluster_new(CONF("    arguments: {defaultWaitingTime: 30s, gang.reserveAfter: 10s}\n"));
+    add_nodes(c, 20, 1);
+    add_gang(c, "fills", 20, "1");
+    run(c);
+    assert_int_equal(bound(c, "fills", NULL), 20);
+    struct test_group *group = add_gang(c, "a", 2, "1");
+    run_for(c, 25 * SECOND);
+    assert_non_null(cache_job(&c->scheduler->cache, "ns", "a")->reservation);
+    assert_says(group, "HoldsNodes");
+    run_for(c, 7 * SECOND);
+    assert_null(cache_job(&c->scheduler->cache, "ns", "a")->reservation);
+    assert_says(group, "WaitingTimeout");
+    assert_silent(group, "HoldsNodes");
+    check(c);
+    cluster_free(c);
+}
+
 /* The times between are 10 s, 20 s, ... 10 min; each time it is in the queue for its 20 s. */
 static void it_is_tried_again_ever_more_slowly(void **state)
 {
@@ -358,6 +380,7 @@ int main(void)
         cmocka_unit_test(without_gangs_nothing_times_out),
         cmocka_unit_test(the_reason_says_how_long_for_what_and_when_again),
         cmocka_unit_test(others_take_its_place),
+        cmocka_unit_test(it_lets_go_of_nodes),
         cmocka_unit_test(it_is_tried_again_ever_more_slowly),
         cmocka_unit_test(it_comes_behind_its_peers),
         cmocka_unit_test(what_is_bound_stays),
