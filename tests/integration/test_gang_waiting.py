@@ -5,7 +5,7 @@ from harness.objects import job, pod, task
 from harness.placing import create_podgroup, podgroup_phase, told
 from harness.wait import stays, wait_until
 
-CAPACITY = """\
+PLAIN = """\
 actions: "enqueue, allocate, backfill"
 tiers:
 - plugins:
@@ -13,9 +13,9 @@ tiers:
   - name: gang
 - plugins:
   - name: predicates
-  - name: capacity
   - name: nodeorder
 """
+QUEUES = PLAIN + "  - name: proportion\n"
 
 WAITING_TIME = "pumice.sh/waiting-time"
 MIN_AVAILABLE = "scheduling.volcano.sh/min-available"
@@ -47,10 +47,10 @@ def with_annotation(made, key, value):
 def test_a_time_out_gives_the_place_to_others(api, ns, pool, queues):
     """Two gangs of which the queue may hold one, on a node that is not free for either: the first has the
     claim, and loses it."""
-    pool(conf=CAPACITY, cpu="8")
-    queue, other = queues("narrow", capability={"cpu": "4"}), queues("other")
-    api.create_job(ns, job("fills", [task("w", 6, cpu="1")], queue=other))
-    api.wait_pods(ns, "fills", 6, "Running")
+    node, = pool(conf=QUEUES, cpu="8")
+    queue = queues("narrow", capability={"cpu": "4"})
+    api.create_pod(ns, pod("fills", cpu="6"))  # of another scheduler, in no queue
+    api.bind(ns, "fills", node)
     first = job("first", [task("w", 4, cpu="1")], queue=queue)
     api.create_job(ns, with_annotation(first, WAITING_TIME, "12s"))
     told(api, ns, "first", "NotEnoughResources", "tasks in gang unschedulable")
@@ -64,7 +64,7 @@ def test_a_time_out_gives_the_place_to_others(api, ns, pool, queues):
                lambda: f"the reason on the Job: {api.why(ns, 'first')}")
     wait_until(lambda: events(api, ns, "WaitingTimeout"), 10, "an Event")
     assert len(api.wait_pods(ns, "first", 4)) == 4
-    api.delete_job(ns, "fills")
+    api.core.delete_namespaced_pod("fills", ns)
     api.wait_pods(ns, "second", 3, "Running")
 
     # Its turn comes again when the time is over, and what the queue may hold is in use.
@@ -76,7 +76,7 @@ def test_a_time_out_gives_the_place_to_others(api, ns, pool, queues):
 
 
 def test_eighty_per_cent_start_at_eighty_per_cent(api, ns, pool, more_nodes):
-    nodes = pool(conf=CAPACITY, cpu="7")
+    nodes = pool(conf=PLAIN, cpu="7")
     create_podgroup(api, ns, "part", annotations={MIN_AVAILABLE: "80%"})
     for i in range(10):
         api.create_pod(ns, with_annotation(pod(f"part-{i}", scheduler="volcano", cpu="1"), GROUP_NAME, "part"))
