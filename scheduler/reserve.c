@@ -16,6 +16,7 @@
 #define BACKOFF_MOST (3600 * NSEC_PER_SEC)
 #define DRAIN_INTERVAL (5 * NSEC_PER_SEC)    /* between looks at every node */
 #define CONTEND_INTERVAL (10 * NSEC_PER_SEC) /* likewise, for jobs of one queue */
+#define PLAN_INTERVAL NSEC_PER_SEC           /* likewise, for all jobs */
 #define TELL_DELAY (5 * NSEC_PER_SEC)
 
 /* ---- when ------------------------------------------------------------------------------------ */
@@ -147,6 +148,30 @@ bool reserve_may(const struct scheduler *scheduler, const struct sched_job *job)
            !config_job_ready(scheduler->config, job) && config_job_possible(scheduler->config, job);
 }
 
+static void ask_for_room(const struct task_group *group, uint32_t count, void *arg)
+{
+    struct sched_job **job = arg;
+    (void)count;
+    if (*job && !group->cls->best_effort && holds_may_add((*job)->cache, group->cls))
+        *job = NULL;
+}
+
+bool reserve_is_worth(struct scheduler *scheduler, struct sched_job *job)
+{
+    struct cycle *cycle = &scheduler->cycle;
+    int64_t now = loop_now(scheduler->params.loop);
+    struct sched_job *without_room = job;
+    if (!reserve_may(scheduler, job) ||
+        (cycle->planned_ns && now - cycle->planned_ns < PLAN_INTERVAL))
+        return false;
+    job->queue->contended_ns = now;
+    job_each_missing(job, ask_for_room, &without_room);
+    if (without_room)
+        return false;
+    cycle->planned_ns = now;
+    return true;
+}
+
 bool reserve_is_told(const struct scheduler *scheduler, const struct sched_job *job)
 {
     return job->reservation &&
@@ -167,7 +192,6 @@ int64_t reserve_look(const struct scheduler *scheduler, const struct sched_job *
 void reserve_decide(struct scheduler *scheduler, struct sched_job *job, bool fits)
 {
     struct cache *cache = &scheduler->cache;
-    job->queue->contended_ns = loop_now(scheduler->params.loop);
     job->never_fits = !fits;
     job->never_version = cache->versions;
     if (fits) {

@@ -6,17 +6,17 @@
  * jobs, if its pods would fit the cluster emptied of all others' pods: one that can never fit holds
  * nothing. Places that are free come first; when none is, nodes on which the pods would fit once
  * others' pods end there, the emptiest first. All reservations together hold at most a tenth of
- * what the cluster has of any resource. In each queue a job is looked at every 10 seconds at most:
- * where many wait, the first are often placed before a reservation is worth it. After 10 minutes it
- * lets go, and may hold again only after as long, twice as long the next time, at most an hour. It
- * lets go at once when it is placed, too few pods are left, it leaves its queue or that closes, its
- * queue may not have it, its waiting time has run out, the configuration changes or the scheduler
- * does not lead any more.
+ * what the cluster has of any resource. In each queue a job is looked at every 10 seconds at most,
+ * and one a second in all: where many wait, the first are often placed before a reservation is
+ * worth it. After 10 minutes it lets go, and may hold again only after as long, twice as long the
+ * next time, at most an hour. It lets go at once when it is placed, too few pods are left, it
+ * leaves its queue or that closes, its queue may not have it, its waiting time has run out, the
+ * configuration changes or the scheduler does not lead any more.
  *
- * Jobs of higher priority are not kept off: when one would have room there, the gang lets go.
- * The job that holds comes first in its queue and sees what it holds as free; so does a gang that
- * was cut off half-way, whoever holds. Pods that ask for nothing are not kept off, and pods of
- * other schedulers know nothing of this. Nothing survives a restart. Loop thread only.
+ * Jobs of higher priority are not kept off: when one would have room there, the gang lets go. The
+ * job that holds comes first in its queue and sees what it holds as free; so does a gang that was
+ * cut off half-way, whoever holds. Pods that ask for nothing are not kept off, and pods of other
+ * schedulers know nothing of this. Nothing survives a restart. Loop thread only.
  */
 #ifndef PUMICE_SCHEDULER_RESERVE_H
 #define PUMICE_SCHEDULER_RESERVE_H
@@ -40,6 +40,9 @@ void reserve_refused(struct scheduler *scheduler, struct sched_job *job);
 void reserve_check(struct scheduler *scheduler, struct sched_job *job);
 /* Whether the job may hold nodes now, were it not for others in its queue. */
 bool reserve_may(const struct scheduler *scheduler, const struct sched_job *job);
+/* Whether to make a plan for it: another was made long enough ago, and at least one of its pods has
+ * room in what may be held. Its queue is then not looked at again for some seconds. */
+bool reserve_is_worth(struct scheduler *scheduler, struct sched_job *job);
 /* Whether it has held nodes for long enough to say so. */
 bool reserve_is_told(const struct scheduler *scheduler, const struct sched_job *job);
 /* When (loop time) to look at the job again, INT64_MAX for never. */

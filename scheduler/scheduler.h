@@ -71,6 +71,7 @@ struct cycle {
     struct loop_timer timer; /* the next slice or cycle */
     char id[33];             /* random, for conditions */
     uint64_t attempts;       /* numbers attempts to place a job */
+    int64_t planned_ns;      /* loop time of the last plan for a reservation, or 0 */
 };
 
 struct sched_metrics;

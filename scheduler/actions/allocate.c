@@ -476,7 +476,7 @@ static bool step_contend(struct scheduler *scheduler, struct allocate *allocate)
     struct sched_queue *queue = allocate->contended.items[--allocate->contended.n];
     struct sched_job *job = queue->contender;
     queue->contender = NULL;
-    if (!reserve_may(scheduler, job)) /* it was placed meanwhile, or refused by its queue */
+    if (!reserve_is_worth(scheduler, job)) /* it may have been placed meanwhile */
         return true;
     allocate->job = job;
     allocate->plan = reserve_plan_new(scheduler, job);
