@@ -363,7 +363,7 @@ static bool may_send(struct window *window)
 {
     int64_t now = loop_now(window->loop);
 
-    if (window->busy >= (unsigned)window->limit.value) {
+    if (window->busy >= window_limit_now(&window->limit)) {
         window->full_ns = now;
         return false;
     }

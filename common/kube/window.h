@@ -2,9 +2,10 @@
  * struct window: the one gate through which a process writes to the API server.
  *
  * A limit on requests in flight that adapts to the server (starts at 16; grows while latency stays
- * near its floor, shrinks on growing latency, 429 and 5xx), an order between classes, an order
- * between flows (jobs) inside a class, merged status writes, and optional QPS/burst. Bodies are
- * rendered when the request is sent, so a queue of 10,000 pods costs a few bytes each.
+ * near its floor, shrinks on growing latency, 429 and 5xx; see window_limit.h), an order between
+ * classes, an order between flows (jobs) inside a class, merged status writes, and optional
+ * QPS/burst. Bodies are rendered when the request is sent, so a queue of 10,000 pods costs a few
+ * bytes each.
  *
  * The window retries by itself only what certainly had no effect: 429 (after Retry-After, 1 s
  * without one, at most 60 s; while the request's patience lasts) and calls that were not sent
@@ -138,7 +139,7 @@ struct window_stats {
     uint64_t sent[WINDOW_CLASS_COUNT];
     uint64_t throttled;                   /* 429 answers */
     uint64_t failed;                      /* 5xx answers and calls without an answer */
-    int64_t latency_floor_ns, latency_ns; /* smallest of late, moving average */
+    int64_t latency_floor_ns, latency_ns; /* with few in flight, moving average */
 };
 struct window_stats window_stats(const struct window *window);
 const char *window_class_name(enum window_class cls);

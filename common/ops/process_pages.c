@@ -165,7 +165,8 @@ static void make_window_metrics(struct process_frame *frame)
     m->failed = counter(frame, "pumice_window_failed_total",
                         "Answers with a status of 5xx, and writes without an answer.");
     m->latency = gauge(frame, "pumice_window_latency_seconds", "Moving average of a write's time.");
-    m->floor = gauge(frame, "pumice_window_latency_floor_seconds", "Smallest write time of late.");
+    m->floor = gauge(frame, "pumice_window_latency_floor_seconds",
+                     "Time of a write while few are in flight.");
     struct metric *latencies =
         metric_new(frame->process.metrics, METRIC_HISTOGRAM, "pumice_window_request_seconds",
                    "Time from a write to its answer, by class.", by_class);

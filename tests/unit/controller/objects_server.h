@@ -330,7 +330,8 @@ static inline void announce(struct server *server, struct store *store, const ch
 
 static inline void start_controller(struct server *server)
 {
-    server->window = window_new(server->loop, &server->fake->base, &(struct window_config){0});
+    server->window = window_new(server->loop, &server->fake->base,
+                                &(struct window_config){.fixed_inflight = 16});
     server->events = event_recorder_new(server->loop, server->window, "test");
     server->controller =
         controller_new(server->loop, &server->fake->base, server->window, server->events);

@@ -416,7 +416,7 @@ static void test_qps_and_burst(void **state)
 {
     struct fixture *f = *state;
     static struct job jobs[40], lease;
-    start_window(f, &(struct window_config){.initial = 100, .qps = 10, .burst = 5});
+    start_window(f, &(struct window_config){.fixed_inflight = 100, .qps = 10, .burst = 5});
     for (size_t i = 0; i < ARRAY_SIZE(jobs); i++)
         submit(f, &jobs[i], "x", WINDOW_CREATE, NULL);
     turn(f);

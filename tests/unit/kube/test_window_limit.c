@@ -182,24 +182,33 @@ static void test_slow_and_fast_classes_have_their_own_floors(void **state)
     assert_true(limit.value >= 1 && limit.value <= 1);
 }
 
+/* Answers of one class, one each `every_ns`, with the window full all the time. */
+static void feed(struct window_limit *limit, int answers, int64_t latency_ns, int64_t every_ns,
+                 int64_t *now)
+{
+    for (int i = 0; i < answers; i++)
+        window_limit_answer(limit, WINDOW_CREATE, latency_ns, true, *now += every_ns);
+}
+
 /* After a decrease the answers to what was sent before it prove nothing. */
 static void test_one_decrease_a_latency(void **state)
 {
     (void)state;
     struct window_limit limit;
+    int64_t now = NSEC_PER_SEC;
     window_limit_init(&limit, 100, 100);
-    window_limit_answer(&limit, WINDOW_BIND, 20 * MS, true, 0);
-    assert_true(window_limit_fault(&limit, 0));
+    feed(&limit, 8, 20 * MS, 10 * MS, &now);
+    assert_true(window_limit_fault(&limit, now));
     double after = limit.value;
     assert_true(after > 69 && after < 71);
-    for (int64_t now = 0; now < 20; now++) {
-        window_limit_answer(&limit, WINDOW_BIND, 20 * MS, true, now * MS);
-        assert_false(window_limit_fault(&limit, now * MS));
+    for (int i = 0; i < 19; i++) {
+        feed(&limit, 1, 20 * MS, MS, &now);
+        assert_false(window_limit_fault(&limit, now));
     }
     assert_true(limit.value >= after && limit.value <= after);
-    window_limit_answer(&limit, WINDOW_BIND, 20 * MS, true, 20 * MS);
+    feed(&limit, 1, 20 * MS, MS, &now);
     assert_true(limit.value > after);
-    assert_true(window_limit_fault(&limit, 20 * MS));
+    assert_true(window_limit_fault(&limit, now));
 }
 
 /* A server that others keep busy is slow whatever we do: eight requests stay in flight. Faults are
@@ -210,9 +219,8 @@ static void test_latency_alone_leaves_eight(void **state)
     struct window_limit limit;
     int64_t now = 0;
     window_limit_init(&limit, 16, 64);
-    window_limit_answer(&limit, WINDOW_CREATE, MS, true, now);
-    for (int i = 0; i < 1000; i++)
-        window_limit_answer(&limit, WINDOW_CREATE, 100 * MS, true, now += 100 * MS);
+    feed(&limit, 8, MS, 5 * MS, &now);
+    feed(&limit, 9, 100 * MS, 100 * MS, &now);
     assert_true(limit.value >= 8 && limit.value <= 8);
     assert_true(window_limit_fault(&limit, now += NSEC_PER_SEC));
     double after = limit.value;
@@ -221,9 +229,59 @@ static void test_latency_alone_leaves_eight(void **state)
         assert_true(window_limit_fault(&limit, now += NSEC_PER_SEC));
     window_limit_answer(&limit, WINDOW_CREATE, 100 * MS, false, now += NSEC_PER_SEC);
     assert_true(limit.value <= 1); /* unused */
-    for (int i = 0; i < 40; i++)
-        window_limit_answer(&limit, WINDOW_CREATE, 100 * MS, true, now += 100 * MS);
-    assert_true(limit.value >= 8 && limit.value <= 8); /* faults are over, though others are slow */
+    feed(&limit, 100, 100 * MS, 10 * MS, &now);
+    assert_true(limit.value >= 8); /* faults are over, though others are slow */
+}
+
+/* Two seconds at eight: is it others who make answers slow? Four in flight show it, and what was
+ * sent before tells nothing. */
+static void test_a_probe_measures_the_floor_again(void **state)
+{
+    (void)state;
+    struct window_limit limit;
+    int64_t now = 0;
+    window_limit_init(&limit, 16, 64);
+    assert_int_equal(window_limit_now(&limit), 4);
+    feed(&limit, 8, 5 * MS, 5 * MS, &now);
+    assert_int_equal(window_limit_now(&limit), 16);
+    assert_int_equal(window_limit_floor(&limit), 5 * MS);
+    feed(&limit, 94, 50 * MS, 10 * MS, &now);
+    assert_int_equal(window_limit_now(&limit), 8);
+    feed(&limit, 3, 50 * MS, 10 * MS, &now);
+    assert_int_equal(window_limit_now(&limit), 4);
+    feed(&limit, 1, 200 * MS, MS, &now); /* sent before the probe */
+    feed(&limit, 7, 40 * MS, 50 * MS, &now);
+    assert_int_equal(window_limit_now(&limit), 4);
+    feed(&limit, 1, 40 * MS, 50 * MS, &now);
+    assert_int_equal(window_limit_now(&limit), 8);
+    assert_int_equal(window_limit_floor(&limit), 40 * MS);
+    feed(&limit, 40, 50 * MS, 10 * MS, &now);
+    assert_true(limit.value > 8);
+    feed(&limit, 100, 20 * MS, 10 * MS, &now); /* much faster than the floor */
+    assert_int_equal(window_limit_floor(&limit), 20 * MS);
+}
+
+/* A class of which a probe sees little keeps most of its floor, and a small change may be chance.
+ */
+static void test_a_probe_counts_what_it_saw_of_a_class(void **state)
+{
+    (void)state;
+    struct window_limit limit;
+    int64_t now = NSEC_PER_SEC;
+    window_limit_init(&limit, 16, 16);
+    for (int i = 0; i < 8; i++)
+        window_limit_answer(&limit, WINDOW_BIND, 12 * MS, true, now += 10 * MS);
+    feed(&limit, 16, 120 * MS, MS, &now);
+    assert_int_equal(limit.floors[WINDOW_CREATE].latency, 120 * MS);
+    feed(&limit, 1, 120 * MS, 16 * NSEC_PER_SEC, &now);
+    assert_int_equal(window_limit_now(&limit), 4);
+    now += NSEC_PER_SEC;
+    for (int i = 0; i < 2; i++)
+        window_limit_answer(&limit, WINDOW_BIND, 24 * MS, true, now);
+    feed(&limit, 6, 140 * MS, 5 * MS, &now);
+    assert_int_equal(window_limit_now(&limit), 16);
+    assert_int_equal(window_limit_floor(&limit), 15 * MS); /* a quarter of the way */
+    assert_int_equal(limit.floors[WINDOW_CREATE].latency, 127500000);
 }
 
 /* For measurements: neither latency nor faults move it, though a server that takes nothing is left
@@ -268,6 +326,8 @@ int main(void)
         cmocka_unit_test(test_slow_and_fast_classes_have_their_own_floors),
         cmocka_unit_test(test_one_decrease_a_latency),
         cmocka_unit_test(test_latency_alone_leaves_eight),
+        cmocka_unit_test(test_a_probe_measures_the_floor_again),
+        cmocka_unit_test(test_a_probe_counts_what_it_saw_of_a_class),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

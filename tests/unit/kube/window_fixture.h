@@ -31,6 +31,7 @@ struct job {
     char name[16];
     unsigned renders, done;
     struct window_request *request;
+    struct window_flow *flow;      /* for the test's use */
     void (*then)(struct job *job); /* what its done callback does besides */
 };
 
