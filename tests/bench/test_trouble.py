@@ -15,10 +15,10 @@ def even(begin, end, per_s):
     return [begin + index / per_s for index in range(int((end - begin) * per_s))]
 
 
-def test_the_rate_is_back_with_the_first_whole_second_at_it():
+def test_the_rate_is_back_with_the_first_half_second_at_it():
     times = even(0, 5, 100) + even(5, 10, 10) + even(10, 12, 50) + even(12, 20, 100)
-    # From 11.8 on a second has 10 + 80 creates.
-    assert trouble.recovery(times, 10, 90) == pytest.approx(1.8)
+    # From 11.9 on half a second has 5 + 40 creates.
+    assert trouble.recovery(times, 10, 90) == pytest.approx(1.9)
     assert trouble.recovery(times, 10, 100) == pytest.approx(2.0)
     assert trouble.recovery(times, 10, 101) is None
 
@@ -27,8 +27,23 @@ def test_a_rate_that_never_was_lower_is_back_at_once():
     assert trouble.recovery(even(0, 20, 100), 10, 90) == 0
 
 
-def test_a_second_that_is_not_whole_counts_for_nothing():
-    assert trouble.recovery(even(0, 10.9, 100), 10, 90) is None
+def test_half_a_second_that_is_not_whole_counts_for_nothing():
+    assert trouble.recovery(even(0, 10.4, 100), 10, 90) is None
+    assert trouble.recovery(even(0, 10.6, 100), 10, 90) == 0
+    assert trouble.recovery([], 10, 90) is None
+
+
+def test_never_back_is_not_a_time():
+    times = even(0, 5, 100) + even(5, 10, 10) + even(10, 60, 80)
+    assert trouble.recovery(times, 10, 90) is None
+    # What was held back comes at once when the trouble ends: too little for half a second.
+    assert trouble.recovery(sorted(times + even(10, 10.02, 200)), 10, 90) is None
+
+
+def test_the_rate_before_is_a_median_that_a_slow_start_does_not_lower():
+    times = even(0, 1, 2) + even(1, 5, 100) + even(5, 5.2, 1000)
+    assert trouble.median_rate(times, 0, 5.2) == pytest.approx(100, rel=0.05)
+    assert trouble.median_rate(times, 0, 0.4) is None
 
 
 def run(rates=(100, 10, 100)):
@@ -63,6 +78,7 @@ def test_rates_and_times_are_told_from_the_begin_of_the_run():
 
 def test_a_run_that_never_comes_back_is_not_accepted():
     assert run((100, 10, 50))["recovered_s"] is None
+    assert run((100, 10, 50))["after_per_s"] is None  # nothing is left 5 s later
     assert verdicts.all_met(trouble.checks(data()))
     assert not verdicts.all_met(trouble.checks(data(recovered_s=None)))
 
@@ -76,6 +92,6 @@ def test_nothing_may_be_lost_and_the_rate_is_back_in_time(change, met):
 
 def test_report_and_plot(tmp_path):
     text = trouble.markdown(data(), "picture")
-    assert "| slow | 10.1 | 15.1 | 100 | 10 | 0.0 | 2 | 20 |" in text
+    assert "| slow | 10.1 | 15.1 | 100 | 10 | 0.0 | - | 2 | 20 |" in text
     plots.draw_trouble(data(), tmp_path / "one")
     assert "slow: back after 0.0 s" in (tmp_path / "one.svg").read_text()

@@ -3,10 +3,11 @@ is nothing lost, and how soon is the old rate back?
 
 One job of many pods, with the controller behind the fault proxy. Once a tenth of its pods are created
 the trouble begins, and ends --hold seconds later. Recovered is when, after its end, creates first come
-for a whole second at 90 % of the rate before it. Creates are the API server's (audit log); the limit of
-the window is what the controller's metrics say, drawn for explanation alone.
+for half a second at 90 % of the median of the half seconds before it. Creates are the API server's
+(audit log); the limit of the window is what the controller's metrics say, drawn for explanation alone.
 """
 
+import statistics
 import sys
 import time
 from datetime import datetime, timezone
@@ -32,7 +33,7 @@ TROUBLES = {
 }
 RATE = 0.9           # of the one before, that counts as recovered
 MAX_RECOVERY_S = 5
-SECOND = 1.0         # how long the rate has to hold
+SPAN_S = 0.5         # over which rates are taken
 LIMIT = "pumice_window_limit"
 
 
@@ -122,12 +123,19 @@ def rate(times, begin, end):
     return sum(begin <= time < end for time in times) / (end - begin)
 
 
+def median_rate(times, begin, end):
+    """The median of the rates of the whole spans between two moments; None if there is none."""
+    count = int((end - begin) / SPAN_S + 1e-6)
+    rates = [rate(times, begin + i * SPAN_S, begin + (i + 1) * SPAN_S) for i in range(count)]
+    return statistics.median(rates) if rates else None
+
+
 def recovery(times, end, wanted):
-    """How long after `end` a second begins in which the rate is wanted again; None if none does."""
-    last = max(times)
-    for step in range(int(max(0, last - end - SECOND) / curves.STEP) + 1):
+    """How long after `end` a whole span begins in which the rate is wanted again; None: none does."""
+    last = max(times, default=end)
+    for step in range(int(max(0, last - end - SPAN_S) / curves.STEP) + 1):
         at = end + step * curves.STEP
-        if at + SECOND <= last and rate(times, at, at + SECOND) >= wanted:
+        if at + SPAN_S <= last + 1e-6 and rate(times, at, at + SPAN_S) >= wanted:
             return step * curves.STEP
     return None
 
@@ -135,14 +143,18 @@ def recovery(times, end, wanted):
 def analyse(requests, namespace, shape, begin, end, limits):
     """The figures of a run; begin and end are of the trouble, seconds since 1970 as all times."""
     run = audit.Run(requests, namespace)
-    times = audit.ends(run.created)
-    before = rate(times, times[0], begin)
+    times = sorted(audit.ends(run.created))
+    before = median_rate(times, times[0], begin)
+    if before is None:
+        raise BenchError(f"less than {SPAN_S} s of creates before the trouble")
+    recovered = recovery(times, end, RATE * before)
     found = audit.summarise(requests, namespace, *shape)
     kept = ("pods_wanted", "pod_creates", "surplus_creates", "binds", "failures", "curves",
             "whole_run_s", "gap")
     return {**{key: found[key] for key in kept}, "begin_s": begin - run.start, "end_s": end - run.start,
             "before_per_s": before, "during_per_s": rate(times, begin, end),
-            "recovered_s": recovery(times, end, RATE * before),
+            "recovered_s": recovered,
+            "after_per_s": median_rate(times, end + MAX_RECOVERY_S, times[-1]),
             "limits": [[time - run.start, limit] for time, limit in limits]}
 
 
@@ -176,18 +188,20 @@ def markdown(data, plot):
         least, most = limits_of(run)
         rows.append([run["kind"], f"{run['begin_s']:.1f}", f"{run['end_s']:.1f}",
                      f"{run['before_per_s']:.0f}", f"{run['during_per_s']:.0f}",
-                     report.number(run["recovered_s"], "{:.1f}"), report.number(least, "{:.0f}"),
+                     report.number(run["recovered_s"], "{:.1f}"),
+                     report.number(run["after_per_s"], "{:.0f}"), report.number(least, "{:.0f}"),
                      report.number(most, "{:.0f}"), f"{run['gap']['seconds']:.2f}"])
     return "\n\n".join([
         f"# Trouble, {report.shape_title(data)}", report.origin(data),
         "The controller reaches the API server through the fault proxy, which for a while makes trouble: "
         + "; ".join(f"*{kind}*: {text}" for kind, (text, _, _) in TROUBLES.items())
-        + ". *Back after* is from its end to the first whole second with 90 % of the rate before it. The "
+        + ". Rates are of half seconds: *before* is their median, *back after* is from the trouble's end to the "
+        f"first one with {RATE:.0%} of that, *later* is the median from {MAX_RECOVERY_S} s after the end on. The "
         "limit is that of the controller's request window, by its own metrics.",
         *([report.image(plot, "Creates during trouble")] if plot else []),
         "## Targets", report.verdict_table(checks(data)),
         "## Runs", report.table(["Trouble", "from s", "to s", "creates/s before", "during",
-                                 "back after s", "least limit during", "largest after", "gap s"], rows)
+                                 "back after s", "later", "least limit during", "largest after", "gap s"], rows)
     ]) + "\n"
 
 
