@@ -17,7 +17,7 @@
 #include "scheduler/scheduler.h"
 
 #define WAITING_BACKOFF_FIRST (10 * NSEC_PER_SEC)
-#define WAITING_BACKOFF_MOST (10 * 60 * NSEC_PER_SEC)
+#define WAITING_BACKOFF_MOST (INT64_C(10) * 60 * NSEC_PER_SEC)
 
 /* Takes over what the PodGroup shows (job->phase and job->shown) of a job that somebody else has
  * decided about so far. */

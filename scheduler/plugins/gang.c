@@ -6,8 +6,8 @@
 #include "base/timefmt.h"
 #include "scheduler/plugins/plugins.h"
 
-#define WAITING_PRESET (30 * 60 * NSEC_PER_SEC)
-#define RESERVE_AFTER_PRESET (5 * 60 * NSEC_PER_SEC)
+#define WAITING_PRESET (INT64_C(30) * 60 * NSEC_PER_SEC)
+#define RESERVE_AFTER_PRESET (INT64_C(5) * 60 * NSEC_PER_SEC)
 
 static int open_plugin(struct plugin *plugin, struct error *err)
 {
