@@ -150,6 +150,7 @@ struct sched_namespace {
     VEC(struct resourcequota *) quotas; /* counted */
     uint32_t jobs;                      /* in the cache */
     uint64_t chances;                   /* grows when its quotas may allow a job more */
+    int64_t arrival_ns; /* loop time of the last new pod of a job while there are quotas, or 0 */
 };
 
 struct sched_job {
@@ -297,7 +298,8 @@ struct cache {
     loop_fn *job_timer; /* called when a job's timer fires, with the job */
 
     struct map nodes_by_name, jobs_by_key, tasks_by_uid, queues_by_name, namespaces;
-    bool quotas_known; /* all namespaces have theirs; they are followed only when wanted */
+    bool quotas_known;  /* all namespaces have theirs; they are followed only when wanted */
+    uint64_t quotas_rv; /* newest version of a quota: it and all older changes of any are known */
     VEC(struct sched_node *) nodes; /* NULL where one was removed */
     VEC(uint32_t) free_indices;
     struct resource_vector allocatable, used,

@@ -482,8 +482,10 @@ static struct sched_task *add_task(struct cache *cache, struct pod *pod, bool ou
     job->last_arrival_ns = loop_now(cache->loop);
     job->claim_ended = false;
     job->failed_at = UINT64_MAX;
-    if (job->space->quotas.n) /* less is promised, more is used */
+    if (job->space->quotas.n) { /* less is promised, more is used */
         cache_quota_eased(cache, job->space);
+        job->space->arrival_ns = job->last_arrival_ns;
+    }
     minimum_pod_came(job);
     return task;
 }

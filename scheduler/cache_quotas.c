@@ -71,6 +71,8 @@ bool cache_set_quota(struct cache *cache, const char *ns, const char *name,
     bool eases = resourcequota_eases(before, quota);
     if (quota)
         resourcequota_ref(quota);
+    if (quota && quota->meta.rv > cache->quotas_rv)
+        cache->quotas_rv = quota->meta.rv;
     if (before && quota)
         space->quotas.items[at] = quota;
     else if (before)

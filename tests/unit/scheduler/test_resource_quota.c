@@ -260,6 +260,47 @@ static void pods_that_appear_let_others_in(void **state)
     world_free(&w);
 }
 
+/* It may be the other way round: the pods are there, and the quota does not show them yet. */
+static void pods_that_no_quota_shows_yet_count(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    put_quota(&w, CPU("10", "0"));
+    (void)put_group(&w, "a", 4, "\"cpu\":\"4\"");
+    run(w.c);
+    add_pods(w.c, "a", "w", 4, "1");
+    struct test_group *b = put_group(&w, "b", 7, "\"cpu\":\"7\"");
+    run_for(w.c, NSEC_PER_SEC / 2);
+    assert_int_equal(bound(w.c, "a", NULL), 4);
+    assert_waits(&w, b, "0 are used and 4 promised to jobs before it: 1 short");
+    show_quota(&w, false, "other", "q", "\"status\":{}"); /* newer: all before it is known */
+    put_quota(&w, CPU("10", "4"));
+    struct test_group *c = put_group(&w, "c", 6, "\"cpu\":\"6\"");
+    run_for(w.c, NSEC_PER_SEC / 4);
+    assert_true(is_in(c));
+    run(w.c);
+    assert_false(is_in(b));
+    world_free(&w);
+}
+
+/* No quota changes after the last pod, as it was counted before: after a second that is clear. */
+static void doubt_ends_after_a_second(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    put_quota(&w, CPU("10", "0"));
+    (void)put_group(&w, "a", 4, "\"cpu\":\"4\"");
+    run(w.c);
+    put_quota(&w, CPU("10", "4"));
+    add_pods(w.c, "a", "w", 4, "1");
+    struct test_group *b = put_group(&w, "b", 6, "\"cpu\":\"6\"");
+    run_for(w.c, NSEC_PER_SEC / 2);
+    assert_waits(&w, b, "4 are used and 4 promised to jobs before it: 4 short");
+    run_for(w.c, NSEC_PER_SEC);
+    assert_true(is_in(b));
+    world_free(&w);
+}
+
 /* Half of its pods are there: half of the limits, which are not kept, and one pod more. */
 static void limits_are_promised_by_the_number_of_pods(void **state)
 {
@@ -424,6 +465,8 @@ int main(void)
         cmocka_unit_test(jobs_of_one_cycle_share_what_is_left),
         cmocka_unit_test(a_promise_holds_until_the_pods_are_there),
         cmocka_unit_test(pods_that_appear_let_others_in),
+        cmocka_unit_test(pods_that_no_quota_shows_yet_count),
+        cmocka_unit_test(doubt_ends_after_a_second),
         cmocka_unit_test(limits_are_promised_by_the_number_of_pods),
         cmocka_unit_test(pods_that_exist_already_need_nothing),
         cmocka_unit_test(who_gets_no_pods_gives_the_promise_back),
