@@ -366,6 +366,17 @@ static int document_read(struct json_reader *reader, struct sched_config *config
     return actions_read(actions, config, err);
 }
 
+void sched_config_note_askers(struct sched_config *config)
+{
+    for (size_t i = 0; i < config->plugins.n; i++) {
+        struct plugin *plugin = config->plugins.items[i];
+        if (plugin->enabled[POINT_PREDICATE] && plugin->type->crowded)
+            vec_push(&config->crowded, plugin);
+        if (plugin->enabled[POINT_NODE_ORDER] && plugin->type->score)
+            vec_push(&config->scorers, plugin);
+    }
+}
+
 struct sched_config *sched_config_parse(struct str yaml, struct error *err)
 {
     static uint64_t generation;
@@ -377,10 +388,12 @@ struct sched_config *sched_config_parse(struct str yaml, struct error *err)
     struct sched_config *config = xnew(struct sched_config);
     config->generation = ++generation;
     json_init(&reader, buf_str(&json), &arena);
-    if (document_read(&reader, config, err) == 0)
-        return config;
-    sched_config_free(config);
-    return NULL;
+    if (document_read(&reader, config, err) < 0) {
+        sched_config_free(config);
+        return NULL;
+    }
+    sched_config_note_askers(config);
+    return config;
 }
 
 struct sched_config *sched_config_default(void)
@@ -405,6 +418,8 @@ void sched_config_free(struct sched_config *config)
     for (size_t i = 0; i < config->actions.n; i++)
         action_free(config->actions.items[i]);
     vec_clear(&config->plugins);
+    vec_clear(&config->crowded);
+    vec_clear(&config->scorers);
     vec_clear(&config->actions);
     map_clear_with(&config->arguments, free_arguments);
     free(config);

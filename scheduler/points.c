@@ -192,10 +192,8 @@ const char *config_filter(const struct sched_config *config, const struct pod_cl
 const char *config_crowded(const struct sched_config *config, const struct pod_class *cls,
                            const struct sched_node *node)
 {
-    each_plugin(plugin, config)
-    {
-        if (!plugin->enabled[POINT_PREDICATE] || !plugin->type->crowded)
-            continue;
+    for (size_t i = 0; i < config->crowded.n; i++) {
+        const struct plugin *plugin = config->crowded.items[i];
         const char *reason = plugin->type->crowded(plugin, cls, node);
         if (reason)
             return reason;
@@ -215,10 +213,9 @@ int64_t config_score(const struct sched_config *config, const struct pod_class *
                      const struct sched_node *node)
 {
     int64_t score = 0;
-    each_plugin(plugin, config)
-    {
-        if (plugin->enabled[POINT_NODE_ORDER] && plugin->type->score)
-            score = plus(score, plugin->type->score(plugin, cls, node));
+    for (size_t i = 0; i < config->scorers.n; i++) {
+        const struct plugin *plugin = config->scorers.items[i];
+        score = plus(score, plugin->type->score(plugin, cls, node));
     }
     return score;
 }

@@ -138,12 +138,6 @@ static uint32_t set_position(const struct resource_set *set, uint32_t id)
     return at;
 }
 
-int64_t resource_set_get(const struct resource_set *set, uint32_t id)
-{
-    uint32_t at = set_position(set, id);
-    return at < set->n && set->items[at].id == id ? set->items[at].amount : 0;
-}
-
 static void set_insert(struct resource_set *set, uint32_t at, uint32_t id, int64_t amount)
 {
     set->items = xreallocarray(set->items, set->n + 1, sizeof(*set->items));

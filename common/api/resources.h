@@ -58,7 +58,14 @@ struct resource_set {
 };
 
 void resource_set_clear(struct resource_set *set);
-int64_t resource_set_get(const struct resource_set *set, uint32_t id);
+/* The amount, 0 when the set has none. (Here, since it is asked for each node that is scored.) */
+static inline int64_t resource_set_get(const struct resource_set *set, uint32_t id)
+{
+    for (uint32_t i = 0; i < set->n && set->items[i].id <= id; i++)
+        if (set->items[i].id == id)
+            return set->items[i].amount;
+    return 0;
+}
 /* Sets one amount; 0 removes it. */
 void resource_set_put(struct resource_set *set, uint32_t id, int64_t amount);
 /* Sets one amount and keeps 0 too: for sets of limits, where 0 forbids what none leaves open. */

@@ -337,7 +337,10 @@ static void check_row(const struct row *row)
         items[i] = &plugins[i];
     }
     struct sched_config config = {.plugins = {.items = items, .n = row->n, .cap = row->n}};
+    sched_config_note_askers(&config);
     int64_t result = row->ask(&config);
+    vec_clear(&config.crowded);
+    vec_clear(&config.scorers);
     if (result != row->result)
         fail_msg("%s: %lld, not %lld", row->what, (long long)result, (long long)row->result);
     for (unsigned i = 0; i < row->n; i++)
