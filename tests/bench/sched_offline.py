@@ -242,7 +242,7 @@ def provenance(command):
     now = datetime.now(timezone.utc)
     return ["# The scheduler without an API server", "", f"Commit {commit}, {now:%Y-%m-%d %H:%M} UTC, "
             f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end. Made with `{command}`.", "",
-            "Every bind is answered in the turn after it was sent. Times are CPU times of the one thread: from the lead "
+            "Every bind is answered a millisecond later, on a virtual clock. Times are CPU times of the one thread: from the lead "
             "to the last answer, with requests rendered, answers and writes of PodGroups."]
 
 

@@ -9,6 +9,7 @@
 /* Versions of our own, above those of any recorded object. */
 #define RV_FIRST (UINT64_C(1) << 62)
 #define BODY_MAX ((size_t)1 << 20)
+#define LATENCY_NS NSEC_PER_MSEC /* of the server, on the virtual clock */
 #define WALL_NS (INT64_C(1764000000) * NSEC_PER_SEC)
 
 struct kube_call {
@@ -38,7 +39,8 @@ static struct kube_call *call_start(struct kube_transport *transport,
     call->spec.path.p = call->path;
     call->spec.body.p = call->body;
     list_append(&rig->calls, &call->link);
-    loop_defer(rig->loop, &rig->answers);
+    if (!loop_timer_active(&rig->answers))
+        loop_timer_set(rig->loop, &rig->answers, LATENCY_NS);
     return call;
 }
 
@@ -55,7 +57,7 @@ static void forget_calls(struct kube_transport *transport)
     {
         call_free(container_of(link, struct kube_call, link));
     }
-    loop_deferred_cancel(&rig->answers);
+    loop_timer_cancel(rig->loop, &rig->answers);
 }
 
 /* The text between the first `before` and the `after` that follows. */
@@ -188,7 +190,7 @@ struct rig *rig_new(const char *conf, struct error *err)
     rig->loop = loop_new_virtual(1, WALL_NS);
     rig->transport.ops = &ops;
     list_init(&rig->calls);
-    loop_deferred_init(&rig->answers, answer_calls, rig);
+    loop_timer_init(&rig->answers, answer_calls, rig);
     rig->window = window_new(rig->loop, &rig->transport, &(struct window_config){.initial = 0});
     rig->pods = store_new(&pod_store_type);
     rig->nodes = store_new(&node_store_type);

@@ -1,6 +1,6 @@
 /*
  * A real scheduler without a cluster: stores that are filled from JSON, a virtual clock, and a
- * transport that grants every bind and every status write in the turn after it was asked.
+ * transport that grants every bind and every status write a millisecond of that clock later.
  *
  * What is measured is the scheduler: it decodes, decides and renders as in production; the server
  * costs next to nothing. One thread.
@@ -13,8 +13,8 @@
 struct rig {
     struct loop *loop;
     struct kube_transport transport;
-    struct list calls;            /* not answered yet */
-    struct loop_deferred answers; /* answers them */
+    struct list calls;         /* not answered yet */
+    struct loop_timer answers; /* answers them */
     struct window *window;
     struct store *pods, *nodes, *podgroups, *queues, *priorityclasses;
     struct scheduler *scheduler;
