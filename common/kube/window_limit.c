@@ -15,7 +15,7 @@
 #define RATIO_MAX 16.0                        /* one outlier counts at most this much */
 #define QUICK_STEP 0.35
 #define FAULT_FACTOR 0.7
-#define LATENCY_LEAVES 8.0 /* in flight, however slow the answers are: others may cause it */
+#define LATENCY_LEAVES 12.0 /* in flight, however slow the answers are: others may cause it */
 #define SHRINK_MOST 0.5    /* what one decrease leaves at least ... */
 #define SHRINK_LEAST 0.9   /* ... and at most */
 #define PROBE_INFLIGHT 4.0

@@ -6,13 +6,13 @@
  * a create passes admission and a bind does not. What counts is the latency relative to the floor,
  * smoothed over about one window of answers: what it is above one, our own queue makes. Below 1.75
  * the limit grows while it is fully used, quickly below 1.4; above it shrinks towards the target,
- * but not below eight: who gives way to everybody gets nothing done. 429 and 5xx shrink it down to
- * one, from where it grows to eight again whatever the latency. After any decrease nothing moves
+ * but not below twelve: who gives way to everybody gets nothing done. 429 and 5xx shrink it down to
+ * one, from where it grows to twelve again whatever the latency. After any decrease nothing moves
  * for one latency, until answers show its effect.
  *
  * The window begins with a probe, which measures the floor with eight answers or more; another
  * comes after 200 times the floor, 1 s at
- * least and 15 s at most; after 2 s while latency holds the limit down at eight, for others may be
+ * least and 15 s at most; after 2 s while latency holds the limit down at twelve, for others may be
  * the cause of it; and after half a second when answers come much faster than the floor says. So no
  * past of the server, fast or slow, is remembered for long. No clock of its own. A fixed limit only
  * watches: its value never moves.
