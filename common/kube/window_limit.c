@@ -16,8 +16,8 @@
 #define QUICK_STEP 0.35
 #define FAULT_FACTOR 0.7
 #define LATENCY_LEAVES 12.0 /* in flight, however slow the answers are: others may cause it */
-#define SHRINK_MOST 0.5    /* what one decrease leaves at least ... */
-#define SHRINK_LEAST 0.9   /* ... and at most */
+#define SHRINK_MOST 0.5     /* what one decrease leaves at least ... */
+#define SHRINK_LEAST 0.9    /* ... and at most */
 #define PROBE_INFLIGHT 4.0
 #define PROBE_ANSWERS 8
 #define PROBE_TIME (25 * NSEC_PER_MSEC) /* and until then, to have more of fast ones */
