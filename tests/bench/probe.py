@@ -51,11 +51,7 @@ def complete(parser, options):
     """The shape is one job."""
     if not options.probe:
         return
-    if not options.shape:
-        given = options.shapes[0].pods
-        options.shapes = [shapes.Shape(1, given if given != parser.get_default("pods") else 10000)]
-    if any(shape.jobs != 1 for shape in options.shapes):
-        parser.error("--probe takes shapes of one job")
+    shapes.complete_one_job(parser, options, "--probe", 10000)
     if max(shape.total for shape in options.shapes) + SPARE > 110 * options.nodes:
         parser.error("there is no room for probes: give more --nodes")
 

@@ -42,3 +42,12 @@ def parse(texts):
                              f"{' or '.join(SETS)}")
         found.append(Shape(int(jobs), int(pods)))
     return list(dict.fromkeys(found))
+
+
+def complete_one_job(parser, options, flag, pods):
+    """What takes shapes of one job: that of `pods` pods if none is given, but --pods counts."""
+    if not options.shape:
+        given = options.shapes[0].pods
+        options.shapes = [Shape(1, given if given != parser.get_default("pods") else pods)]
+    if any(shape.jobs != 1 for shape in options.shapes):
+        parser.error(f"{flag} takes shapes of one job")

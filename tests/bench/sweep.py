@@ -22,7 +22,7 @@ import shapes
 import verdicts
 from runs import Bench
 
-from harness.proxy import FaultProxy, build
+from harness.proxy import build, proxy_for
 
 NAME = "sweep"
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,11 +49,9 @@ def complete(parser, options):
     """The shape is one job."""
     if not options.sweep:
         return
-    if not options.shape:
-        given = options.shapes[0].pods
-        options.shapes = [shapes.Shape(1, given if given != parser.get_default("pods") else 2000)]
-    if len(options.shapes) != 1 or options.shapes[0].jobs != 1:
-        parser.error("--sweep takes one shape, of one job")
+    shapes.complete_one_job(parser, options, "--sweep", 2000)
+    if len(options.shapes) != 1:
+        parser.error("--sweep takes one shape")
 
 
 # Runs
@@ -71,11 +69,7 @@ class Sweep:
         """One run: by "ours" or "bare", window ADAPTIVE or a size, delay in ms."""
         self._number += 1
         plane, folder = self.bench.plane, self.bench.folder / f"proxy-{self._number}"
-        name = plane.pki.folder / "pumice-controllers"
-        proxy = FaultProxy(self.proxy_binary, plane.server, plane.pki.ca,
-                           upstream_cert=name.with_suffix(".crt"),
-                           upstream_key=name.with_suffix(".key"), dir=folder)
-        with proxy:
+        with proxy_for(plane, "pumice-controllers", self.proxy_binary, folder) as proxy:
             if delay:
                 proxy.add({"match": {}, "action": {"type": "delay", "ms": delay}})
             run = (self._ours if by == "ours" else self._bare)(proxy, folder, window)

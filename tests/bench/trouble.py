@@ -22,7 +22,7 @@ import shapes
 import verdicts
 from runs import Bench, BenchError
 
-from harness.proxy import FaultProxy, build
+from harness.proxy import build, proxy_for
 
 NAME = "trouble"
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,11 +50,9 @@ def complete(parser, options):
     """The shape is one job."""
     if not options.trouble:
         return
-    if not options.shape:
-        given = options.shapes[0].pods
-        options.shapes = [shapes.Shape(1, given if given != parser.get_default("pods") else 6000)]
-    if len(options.shapes) != 1 or options.shapes[0].jobs != 1:
-        parser.error("--trouble takes one shape, of one job")
+    shapes.complete_one_job(parser, options, "--trouble", 6000)
+    if len(options.shapes) != 1:
+        parser.error("--trouble takes one shape")
 
 
 # A run
@@ -69,15 +67,10 @@ class Trouble:
 
     def run(self, kind):
         """One run with a kind of trouble: what analyse() says, and CPU and memory."""
-        plane = self.bench.plane
-        name = plane.pki.folder / "pumice-controllers"
-        proxy = FaultProxy(self.proxy_binary, plane.server, plane.pki.ca,
-                           upstream_cert=name.with_suffix(".crt"),
-                           upstream_key=name.with_suffix(".key"),
-                           dir=self.bench.folder / f"proxy-{kind}")
         flags = self.bench.product.controller.flags
         direct = flags["kubeconfig"]
-        with proxy:
+        with proxy_for(self.bench.plane, "pumice-controllers", self.proxy_binary,
+                       self.bench.folder / f"proxy-{kind}") as proxy:
             flags["kubeconfig"] = str(proxy.kubeconfig(direct))
             try:
                 return self._through(proxy, kind)

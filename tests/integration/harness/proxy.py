@@ -17,16 +17,19 @@ def build(folder):
     return path
 
 
+def proxy_for(plane, identity, proxy_binary, folder):
+    """A proxy that holds the certificate of one of our binaries, by the name of its files."""
+    name = plane.folder / "pki" / identity
+    return FaultProxy(proxy_binary, plane.server, plane.folder / "pki" / "ca.crt",
+                      upstream_cert=name.with_suffix(".crt"), upstream_key=name.with_suffix(".key"), dir=folder)
+
+
 @contextmanager
 def proxied(plane, binary, proxy_binary, folder, rules=()):
     """Restarts `binary` through a proxy for the length of the block; gives the proxy. Its rules are
     there before the binary is."""
     direct = binary.flags["kubeconfig"]
-    identity = plane.folder / "pki" / binary.identity
-    proxy = FaultProxy(proxy_binary, plane.server, plane.folder / "pki" / "ca.crt",
-                       upstream_cert=identity.with_suffix(".crt"),
-                       upstream_key=identity.with_suffix(".key"), dir=folder)
-    with proxy:
+    with proxy_for(plane, binary.identity, proxy_binary, folder) as proxy:
         for rule in rules:
             proxy.add(rule)
         binary.stop()
