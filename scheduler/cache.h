@@ -213,6 +213,7 @@ struct sched_job {
     struct job_status shown;        /* what the API server has */
     struct window_request *request; /* the status write under way */
     struct job_status sent;         /* what that write says */
+    const char *sent_uid;           /* interned; of the PodGroup it is for, NULL: none was sent */
     int64_t retry_ns;               /* no status write before this loop time */
     uint16_t write_failures;        /* in a row */
     int64_t message_ns;             /* loop time of the last write of a message */

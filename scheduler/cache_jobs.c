@@ -165,6 +165,7 @@ void cache_job_free(struct cache *cache, struct sched_job *job)
     cache_sums_clear(job);
     job_status_clear(&job->shown);
     job_status_clear(&job->sent);
+    intern_put(job->sent_uid);
     free(job->why.text);
     intern_put(job->priority_class);
     intern_put(job->uid);

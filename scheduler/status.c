@@ -227,6 +227,8 @@ static bool status_render(struct buf *path, struct buf *body, void *arg)
         job->message_ns = loop_now(scheduler->params.loop);
     job->counts_since_ns = 0;
     keep(&job->sent, &want);
+    intern_put(job->sent_uid);
+    job->sent_uid = intern_ref(job->uid);
     return true;
 }
 
@@ -261,8 +263,9 @@ static void status_done(const struct kube_result *result, void *arg)
     store_request_end(podgroups, str_of(job->ns), str_of(job->name));
     cache_dirty(&scheduler->cache, job);
     scheduler_wake(scheduler);
-    if (!job->uid || result->error.cls == ERROR_CANCELLED)
-        return;
+    bool same = job->uid && job->uid == job->sent_uid;
+    if (!same || result->error.cls == ERROR_CANCELLED)
+        return; /* of a PodGroup that is gone it says nothing about the one of that name now */
     if (answered && result->status == 200) {
         write_succeeded(job);
         store_apply(podgroups, result->body);

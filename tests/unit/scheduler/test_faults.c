@@ -416,6 +416,37 @@ static void podgroup_is_made_again(void **state)
     cluster_free(c);
 }
 
+/* The status of a PodGroup is on its way when another one of its name takes its place. What that
+ * write says, whether it came in time or not, is no news of the new one. */
+static void made_again_during_a_write(bool in_time)
+{
+    struct cluster *c = cluster_new(NULL);
+    add_nodes(c, 1, 2);
+    run(c);
+    unsigned requests = c->fake->requests;
+    struct test_group *old = add_group(c, "a", "\"minMember\":2");
+    old->gone = !in_time;
+    while (c->fake->requests == requests)
+        run_for(c, NSEC_PER_MSEC);
+    assert_int_equal(old->patches, in_time);
+    old->gone = true;
+    show_group(c, old);
+    struct test_group *new = add_gang(c, "a", 2, "1");
+    run(c);
+    set_phase(c, "a", "Running");
+    run_for(c, 5 * NSEC_PER_SEC);
+    assert_says(new, "\"phase\":\"Running\",\"running\":2");
+    check(c);
+    cluster_free(c);
+}
+
+static void podgroup_is_made_again_during_a_write(void **state)
+{
+    (void)state;
+    made_again_during_a_write(true);
+    made_again_during_a_write(false);
+}
+
 static void queue_state(struct cluster *c, const char *name, const char *status)
 {
     cleanup_arena struct arena arena = ARENA_INIT;
@@ -505,6 +536,7 @@ int main(void)
         cmocka_unit_test(limits_stand_in_for_requests),
         cmocka_unit_test(status_write_is_retried),
         cmocka_unit_test(podgroup_is_made_again),
+        cmocka_unit_test(podgroup_is_made_again_during_a_write),
         cmocka_unit_test(queues_open_and_close),
         cmocka_unit_test(default_queue_comes_back),
         cmocka_unit_test(stop_finishes_binds),
