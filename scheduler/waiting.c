@@ -47,8 +47,8 @@ void waiting_adopt(const struct cache *cache, struct sched_job *job)
 {
     const struct job_status *shown = &job->shown;
     bool told = strcmp(shown->condition, PODGROUP_UNSCHEDULABLE) == 0;
-    int64_t since = told ? shown->transition_ns : INT64_MAX, wall = loop_wall(cache->loop);
-    int64_t age = since < wall ? wall - since : 0;
+    int64_t wall = loop_wall(cache->loop), since = told ? shown->transition_ns : 0;
+    int64_t age = since > 0 && since < wall ? wall - since : 0; /* it may not say since when */
     bool counted = job->wait.counts && job->phase == JOB_INQUEUE;
     job->wait.counts = job->phase == JOB_INQUEUE;
     if (job->wait.counts && (told || !counted))

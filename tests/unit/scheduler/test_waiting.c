@@ -373,6 +373,36 @@ static void a_standby_knows_the_phase(void **state)
     cluster_free(c);
 }
 
+/* Seconds until the time-out of a gang that somebody else has told at this time why it waits. */
+static int timeout_of_one_told(const char *when)
+{
+    struct cluster *c = cluster_new(CONF(""));
+    scheduler_lead(c->scheduler, false);
+    add_nodes(c, 1, 4);
+    struct test_group *group = add_large(c, ANNOTATION("1m"));
+    free(group->status);
+    group->status = xasprintf("{\"phase\":\"Inqueue\",\"conditions\":[{\"type\":\"Unschedulable\","
+                              "\"status\":\"True\",\"reason\":\"NotEnoughResources\"%s}]}",
+                              when);
+    show_group(c, group);
+    scheduler_lead(c->scheduler, true);
+    int seconds = seconds_to_timeout(c, group, 70);
+    cluster_free(c);
+    return seconds;
+}
+
+/* Time stands at 16:00:00; a condition need not say since when it is true. */
+static void a_condition_may_not_say_since_when(void **state)
+{
+    (void)state;
+    assert_in_range(timeout_of_one_told(",\"lastTransitionTime\":\"2025-11-24T15:59:30Z\""), 29,
+                    32);
+    assert_in_range(timeout_of_one_told(""), 60, 62);
+    assert_in_range(timeout_of_one_told(",\"lastTransitionTime\":null"), 60, 62);
+    assert_in_range(timeout_of_one_told(",\"lastTransitionTime\":\"1700-01-01T00:00:00Z\""), 60,
+                    62);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -392,6 +422,7 @@ int main(void)
         cmocka_unit_test(the_clock_goes_on_after_a_restart),
         cmocka_unit_test(the_backoff_goes_on_after_a_restart),
         cmocka_unit_test(a_standby_knows_the_phase),
+        cmocka_unit_test(a_condition_may_not_say_since_when),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     return cmocka_run_group_tests(tests, NULL, NULL);
