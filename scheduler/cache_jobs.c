@@ -289,7 +289,10 @@ static void adopt_podgroup(struct cache *cache, struct sched_job *job,
     job->claim_ended = false;
     job->last_arrival_ns = loop_now(cache->loop);
     job->retry_ns = job->message_ns = job->counts_since_ns = 0;
-    job->write_failures = 0;
+    job->short_ns = job->reserve_ns = 0;
+    job->event_signature = 0;
+    job->write_failures = job->reserve_ends = 0;
+    job->never_fits = false;
 }
 
 /* Of what others have decided, the status is where we go on. */

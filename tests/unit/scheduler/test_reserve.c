@@ -543,6 +543,30 @@ static void the_holder_takes_its_places(void **state)
     cluster_free(w.c);
 }
 
+/* Another PodGroup of its name has not starved yet, nor held anything in vain. */
+static void one_made_again_starves_anew(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(AFTER("1m"));
+    add_nodes(c, 20, 1);
+    add_gang(c, "fills", 20, "1");
+    run(c);
+    struct test_group *group = add_gang(c, "gang", 2, "1");
+    for (int i = 0; i < 2; i++) { /* first before it holds something, then after */
+        run_for(c, i == 0 ? 50 * SECOND : MINUTE);
+        assert_int_equal(holds(c, "gang"), i);
+        group->gone = true;
+        show_group(c, group);
+        group = add_group(c, "gang", "\"minMember\":2");
+        run_for(c, 50 * SECOND);
+        assert_false(holds(c, "gang"));
+        run_for(c, 20 * SECOND);
+        assert_true(holds(c, "gang"));
+    }
+    check(c);
+    cluster_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -568,6 +592,7 @@ int main(void)
         cmocka_unit_test(who_is_told_to_lets_go_and_backs_off),
         cmocka_unit_test(a_smaller_queue_lets_go),
         cmocka_unit_test(the_holder_takes_its_places),
+        cmocka_unit_test(one_made_again_starves_anew),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     return cmocka_run_group_tests(tests, NULL, NULL);
