@@ -225,7 +225,7 @@ static void set_min_resources(struct sched_job *job, const struct podgroup *podg
             name = str_from(name, strlen("requests."));
         uint32_t id = resource_id(name);
         resource_set_put(&job->min_resources, id,
-                         resource_amount_of(id, podgroup->min_resources[i].quantity));
+                         resource_total_of(id, podgroup->min_resources[i].quantity));
     }
 }
 

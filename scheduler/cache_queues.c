@@ -169,7 +169,7 @@ static bool set_amounts(struct resource_set *set, const struct queue_resources *
     struct resource_set fresh = {NULL, 0};
     for (uint32_t i = 0; i < given->n; i++) {
         uint32_t id = resource_id(str_of(given->items[i].name));
-        int64_t amount = resource_amount_of(id, given->items[i].quantity);
+        int64_t amount = resource_total_of(id, given->items[i].quantity);
         if (amount || (limit && id != RESOURCE_CPU && id != RESOURCE_MEMORY))
             resource_set_put_any(&fresh, id, amount);
     }

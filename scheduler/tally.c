@@ -45,12 +45,12 @@ static void add_up(const struct cache *cache, sums *all)
 static int64_t told_amount(const struct podgroup_resource *item, uint32_t *ret_id)
 {
     *ret_id = resource_id(str_of(item->name));
-    return resource_amount_of(*ret_id, item->quantity);
+    return resource_total_of(*ret_id, item->quantity);
 }
 
 static int64_t clipped(int64_t amount)
 {
-    return amount < RESOURCE_VALUE_MAX ? amount : RESOURCE_VALUE_MAX;
+    return amount < RESOURCE_TOTAL_MAX ? amount : RESOURCE_TOTAL_MAX;
 }
 
 /* Whether a queue's status says that it holds this. */

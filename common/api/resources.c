@@ -68,12 +68,22 @@ const char *resource_insufficient(uint32_t id)
     return registry.insufficient[id];
 }
 
-int64_t resource_amount_of(uint32_t id, struct quantity quantity)
+static int64_t amount_up_to(int64_t most, uint32_t id, struct quantity quantity)
 {
     int64_t amount = id == RESOURCE_CPU ? quantity_milli(quantity) : quantity_value(quantity);
     if (amount < 0)
         return 0;
-    return amount > RESOURCE_VALUE_MAX ? RESOURCE_VALUE_MAX : amount;
+    return amount > most ? most : amount;
+}
+
+int64_t resource_amount_of(uint32_t id, struct quantity quantity)
+{
+    return amount_up_to(RESOURCE_VALUE_MAX, id, quantity);
+}
+
+int64_t resource_total_of(uint32_t id, struct quantity quantity)
+{
+    return amount_up_to(RESOURCE_TOTAL_MAX, id, quantity);
 }
 
 /* "1.25" of 1250 thousandths; no zeros at the end. */

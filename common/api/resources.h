@@ -3,9 +3,10 @@
  *
  * A process-wide registry gives every resource name a number; nodes hold dense vectors over it,
  * pods short sorted sets. CPU counts in thousandths, everything else in whole units (bytes, pods,
- * devices), rounded up. One amount is at most RESOURCE_VALUE_MAX; sums saturate at
- * RESOURCE_SUM_MAX. A pod that names a resource when RESOURCE_NAMES_MAX names are known gets
- * RESOURCE_OTHER, which no node has. Loop thread only; names live for ever.
+ * devices), rounded up. One amount is at most RESOURCE_VALUE_MAX, one of many pods together
+ * RESOURCE_TOTAL_MAX; sums saturate at RESOURCE_SUM_MAX. A pod that names a resource when
+ * RESOURCE_NAMES_MAX names are known gets RESOURCE_OTHER, which no node has. Loop thread only;
+ * names live for ever.
  */
 #ifndef PUMICE_API_RESOURCES_H
 #define PUMICE_API_RESOURCES_H
@@ -24,6 +25,8 @@ enum {
 
 #define RESOURCE_NAMES_MAX 1024
 #define RESOURCE_VALUE_MAX (INT64_C(1) << 50)
+/* 64 PiB: some clusters have more than a pebibyte of storage. */
+#define RESOURCE_TOTAL_MAX (RESOURCE_VALUE_MAX * 64)
 /* Where sums stop: far above any cluster, and two of them do not overflow. */
 #define RESOURCE_SUM_MAX (RESOURCE_VALUE_MAX * 4096 - 1)
 
@@ -40,6 +43,8 @@ const char *resource_name(uint32_t id);
 const char *resource_insufficient(uint32_t id);
 /* The amount in the unit of the resource, between 0 and RESOURCE_VALUE_MAX. */
 int64_t resource_amount_of(uint32_t id, struct quantity quantity);
+/* The same of a gang, a queue or more: between 0 and RESOURCE_TOTAL_MAX. */
+int64_t resource_total_of(uint32_t id, struct quantity quantity);
 /* Appends the amount in one form for people: cores "1.5", bytes "1.25Gi" (rounded down), else "2".
  */
 void resource_print(struct buf *out, uint32_t id, int64_t amount);

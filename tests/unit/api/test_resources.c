@@ -41,6 +41,21 @@ static void amounts_round_up_and_stop_at_the_maximum(void **state)
     assert_int_equal(amount("memory", "1125899906842623"), RESOURCE_VALUE_MAX - 1);
 }
 
+static void totals_may_be_more_than_amounts(void **state)
+{
+    (void)state;
+    struct quantity quantity;
+    struct error err = ERROR_INIT;
+    assert_int_equal(quantity_parse(STR("3Pi"), &quantity, &err), 0);
+    assert_int_equal(resource_total_of(RESOURCE_MEMORY, quantity), 3 * RESOURCE_VALUE_MAX);
+    assert_int_equal(quantity_parse(STR("65Pi"), &quantity, &err), 0);
+    assert_int_equal(resource_total_of(RESOURCE_MEMORY, quantity), RESOURCE_TOTAL_MAX);
+    assert_int_equal(quantity_parse(STR("-3"), &quantity, &err), 0);
+    assert_int_equal(resource_total_of(RESOURCE_CPU, quantity), 0);
+    assert_int_equal(quantity_parse(STR("1500m"), &quantity, &err), 0);
+    assert_int_equal(resource_total_of(RESOURCE_CPU, quantity), 1500);
+}
+
 static void assert_prints(uint32_t id, int64_t value, const char *text)
 {
     cleanup_buf struct buf out = BUF_INIT(100);
@@ -151,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_numbered),
         cmocka_unit_test(amounts_round_up_and_stop_at_the_maximum),
+        cmocka_unit_test(totals_may_be_more_than_amounts),
         cmocka_unit_test(amounts_print_as_people_write_them),
         cmocka_unit_test(sets_stay_sorted),
         cmocka_unit_test(sums_saturate),

@@ -265,6 +265,33 @@ static void backfill_in_turns(void **state)
     cluster_free(c);
 }
 
+/* Clusters may have more than a pebibyte of something, and so may queues and gangs. */
+static void queues_may_be_larger_than_nodes(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(CAPACITY);
+    for (unsigned i = 0; i < 3; i++) {
+        cleanup_free char *name = xasprintf("n%u", i);
+        add_node_json(c, name, "", "", "\"cpu\":\"9\",\"memory\":\"1Pi\",\"pods\":\"9\"");
+    }
+    add_queue(c, "q", "", "\"capability\":{\"memory\":\"2560Ti\"}");
+    add_group(c, "a", "\"minMember\":4,\"queue\":\"q\",\"minResources\":{\"memory\":\"2Pi\"}");
+    struct test_group *more = add_group(c, "b", "\"minMember\":2,\"queue\":\"q\"");
+    for (unsigned i = 0; i < 6; i++) {
+        cleanup_free char *name = xasprintf("p%u", i);
+        add_pod_spec(c, name, i < 4 ? "a" : "b", "w",
+                     ",\"containers\":[{\"resources\":{\"requests\":{\"memory\":\"512Ti\"}}}]");
+    }
+    run_for(c, 3 * NSEC_PER_SEC);
+    assert_bound(c, "a", 4);
+    assert_bound(c, "b", 0);
+    assert_says(more, "queue \\\"q\\\" holds 2Pi of the 2.5Pi that it may have: 512Ti short");
+    assert_string_equal(find_queue(c, STR("q"))->allocated,
+                        "{\"cpu\":\"0\",\"memory\":\"2251799813685248\",\"pods\":\"4\"}");
+    check(c);
+    cluster_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +303,7 @@ int main(void)
         cmocka_unit_test(full_queue_is_left_alone),
         cmocka_unit_test(queue_that_has_had_its_share),
         cmocka_unit_test(backfill_in_turns),
+        cmocka_unit_test(queues_may_be_larger_than_nodes),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     return cmocka_run_group_tests(tests, NULL, NULL);
