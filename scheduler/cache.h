@@ -96,6 +96,7 @@ enum why_kind {
     WHY_PODS,      /* fewer pods than the minimum exist */
     WHY_SHARE,     /* the queue has had its share, or may not hold as much as they ask for */
     WHY_NODES,     /* the pods do not fit */
+    WHY_BINDS,     /* the API server refuses binds of its pods */
     WHY_TIMEOUT    /* it waited for so long that it had to leave its queue for a while */
 };
 

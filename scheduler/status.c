@@ -24,6 +24,7 @@
 #define RETRY_MOST (30 * NSEC_PER_SEC)
 #define NEVER INT64_MAX
 #define REASON_UNSCHEDULABLE "NotEnoughResources"
+#define REASON_BINDS "BindRefused"
 #define REASON_SCHEDULED "tasks in gang are ready to be scheduled"
 #define REASON_HOLDS "NodesHeld"
 
@@ -35,6 +36,8 @@ static const char *reason_of(enum why_kind kind)
 {
     if (kind == WHY_TIMEOUT)
         return PODGROUP_WAITING_TIMEOUT;
+    if (kind == WHY_BINDS)
+        return REASON_BINDS;
     return kind == WHY_PODS ? REASON_NOT_ENOUGH_TASKS : REASON_UNSCHEDULABLE;
 }
 
@@ -324,11 +327,15 @@ static void refresh_why(struct scheduler *scheduler, struct sched_job *job, bool
 {
     bool too_few = job->phase == JOB_INQUEUE && !ready && !job_gang_possible(job);
     bool admission = job->why.kind == WHY_ADMISSION || job->why.kind == WHY_QUEUE;
+    bool refused = job->phase == JOB_INQUEUE && !ready && job->count[TASK_HELD] &&
+                   !why_holds_pods(job->why.kind);
     bool placed = why_holds_pods(job->why.kind) && job_waiting(job) == 0;
     bool entered = admission && job->phase != JOB_PENDING && job->count[TASK_PENDING] == 0;
     if (too_few)
         why_pods(scheduler, job);
-    else if (job->why.kind == WHY_PODS || placed || entered ||
+    else if (refused)
+        why_binds(scheduler, job);
+    else if (job->why.kind == WHY_PODS || job->why.kind == WHY_BINDS || placed || entered ||
              (job->why.kind == WHY_TIMEOUT && job->phase != JOB_PENDING))
         why_clear(job);
 }

@@ -99,7 +99,8 @@ static const char *reason_of(enum why_kind kind)
 {
     if (kind == WHY_NODES)
         return POD_UNSCHEDULABLE;
-    return kind == WHY_PODS ? REASON_NOT_ENOUGH_TASKS : POD_QUEUE_LIMIT;
+    bool others = kind == WHY_PODS || kind == WHY_BINDS; /* it is for those that they wait */
+    return others ? REASON_NOT_ENOUGH_TASKS : POD_QUEUE_LIMIT;
 }
 
 static void tell(struct scheduler *scheduler, struct sched_task *task, const struct job_why *why)

@@ -126,6 +126,15 @@ void why_pods(struct scheduler *scheduler, struct sched_job *job)
                 job->queue->name);
 }
 
+void why_binds(struct scheduler *scheduler, struct sched_job *job)
+{
+    if (why_is_due(scheduler, job, WHY_BINDS))
+        why_set(scheduler, job, WHY_BINDS, 0,
+                "the API server refuses to bind its pods to nodes, as Events of these pods say, in "
+                "queue \"%s\"; they are tried again within about a minute",
+                job->queue->name);
+}
+
 /* ---- gangs ----------------------------------------------------------------------------------- */
 
 static void add_request(const struct task_group *group, uint32_t count, void *arg)

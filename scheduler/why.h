@@ -37,6 +37,8 @@ static inline bool why_holds_pods(enum why_kind kind)
 bool why_queue(struct scheduler *scheduler, struct sched_job *job);
 /* Fewer pods than the minimum. */
 void why_pods(struct scheduler *scheduler, struct sched_job *job);
+/* Pods had nodes, but their binds were refused. */
+void why_binds(struct scheduler *scheduler, struct sched_job *job);
 /* The gang does not fit: `would` more pods fit, then one of `group` did not, for the reasons in
  * `nodes`. Nothing of the attempt is placed any more. */
 void why_gang(struct scheduler *scheduler, struct sched_job *job, const struct task_group *group,

@@ -199,6 +199,31 @@ static void refused_jobs_cost_nothing(void **state)
     cluster_free(c);
 }
 
+/* Three of its pods have nodes, the fourth is refused its own for 25 minutes. */
+static void refused_binds_are_a_reason(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NO_SHARES);
+    add_node(c, "n0", 4);
+    struct test_group *group = add_gang(c, "a", 4, "1");
+    find_pod(c, "a-w-1")->fail = -403;
+    run_for(c, 120 * SECOND);
+    assert_says(group, "\"reason\":\"BindRefused\",\"message\":\"the API server refuses to bind");
+    unsigned patches = group->patches;
+    run_for(c, 1500 * SECOND);
+    assert_int_equal(group->patches, patches);
+    assert_int_equal(bound(c, "a", NULL), 3);
+    find_pod(c, "a-w-1")->fail = 0;
+    run_for(c, 80 * SECOND);
+    assert_int_equal(bound(c, "a", NULL), 4);
+    set_phase(c, "a", "Running");
+    run(c);
+    assert_says(group, "\"phase\":\"Running\"");
+    assert_silent(group, "BindRefused");
+    assert_why(c, "a", "bind", false);
+    cluster_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +234,7 @@ int main(void)
         cmocka_unit_test(pods_are_told_once_a_minute),
         cmocka_unit_test(pods_without_a_queue_or_peers_are_told),
         cmocka_unit_test(refused_jobs_cost_nothing),
+        cmocka_unit_test(refused_binds_are_a_reason),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     return cmocka_run_group_tests(tests, NULL, NULL);
