@@ -23,8 +23,10 @@ tiers:
 def asked(pool, pumice):
     """The plugin comes into the configuration of a scheduler that runs, and with it the watch of quotas."""
     pool(conf=PLAIN, cpu="32")
+    read = pumice.scheduler.log_text().count("configuration read again")
     Path(pumice.scheduler.flags["scheduler-conf"]).write_text(PLAIN + "  - name: resourcequota\n")
-    wait_until(lambda: "configuration read again" in pumice.scheduler.log_text(), 30, "the plugin to be there")
+    wait_until(lambda: pumice.scheduler.log_text().count("configuration read again") > read, 30,
+               "the plugin to be there")
     wait_until(pumice.scheduler.is_ready, 30, "the quotas to be listed")
 
 
