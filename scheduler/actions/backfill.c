@@ -24,6 +24,15 @@ static bool has_best_effort(const struct sched_job *job)
     return false;
 }
 
+/* Then allocate tells why its pods wait; told by turns, the two reasons would both be news. */
+static bool has_requests(const struct sched_job *job)
+{
+    for (size_t i = 0; i < job->groups.n; i++)
+        if (!job->groups.items[i]->cls->best_effort && job->groups.items[i]->pending.n)
+            return true;
+    return false;
+}
+
 static void *begin(struct scheduler *scheduler)
 {
     struct backfill *backfill = NULL;
@@ -49,7 +58,7 @@ static bool place_one(struct scheduler *scheduler, struct sched_job *job, struct
     struct sched_node *node = fit_best(cache, table);
     if (!node) {
         cleanup_buf struct buf nodes = BUF_INIT(4 * WHY_TEXT_MAX);
-        if (why_is_due(scheduler, job, WHY_NODES)) {
+        if (!has_requests(job) && why_is_due(scheduler, job, WHY_NODES)) {
             uint64_t signature = fit_explain(cache, table, &nodes);
             why_surplus(scheduler, job, group, signature, buf_str(&nodes));
         }

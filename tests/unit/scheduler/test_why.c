@@ -224,6 +224,31 @@ static void refused_binds_are_a_reason(void **state)
     cluster_free(c);
 }
 
+/* Of a job whose minimum runs, pods with and without requests find no node for reasons of their
+ * own. Whenever something changes they are tried again, and what is told stays the same. */
+static void two_reasons_do_not_take_turns(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NO_SHARES);
+    add_node_json(c, "n0", "", "", "\"cpu\":\"1\",\"pods\":\"1\"");
+    add_group(c, "a", "\"minMember\":1");
+    add_pods(c, "a", "w", 2, "1");
+    add_pod_spec(c, "bare", "a", "v", "");
+    run_for(c, 10 * SECOND);
+    assert_int_equal(c->binds, 1);
+    for (unsigned i = 0; i < 10; i++) {
+        cleanup_free char *cpu = xasprintf("\"cpu\":\"%u\",\"pods\":\"9\"", i + 1);
+        cleanup_free char *other = xasprintf("other%u", i);
+        add_node_json(c, "n1", "", "\"unschedulable\":true", cpu);
+        run_for(c, 70 * SECOND);
+        add_group(c, other, "\"minMember\":1"); /* a cycle, but no room */
+        run_for(c, 70 * SECOND);
+    }
+    assert_why(c, "a", "A pod of task \"w\" (cpu 1)", true);
+    assert_true(find_pod(c, "bare")->tellings <= 2); /* there was a node, then there were two */
+    cluster_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +260,7 @@ int main(void)
         cmocka_unit_test(pods_without_a_queue_or_peers_are_told),
         cmocka_unit_test(refused_jobs_cost_nothing),
         cmocka_unit_test(refused_binds_are_a_reason),
+        cmocka_unit_test(two_reasons_do_not_take_turns),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     return cmocka_run_group_tests(tests, NULL, NULL);
