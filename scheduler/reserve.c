@@ -18,6 +18,7 @@
 #define CONTEND_INTERVAL (10 * NSEC_PER_SEC) /* likewise, for jobs of one queue */
 #define PLAN_INTERVAL NSEC_PER_SEC           /* likewise, for all jobs */
 #define TELL_DELAY (5 * NSEC_PER_SEC)
+#define MISSING_MOST 1e15 /* how far from room a place counts at most */
 
 /* ---- when ------------------------------------------------------------------------------------ */
 
@@ -296,7 +297,8 @@ static int64_t missing_on(const struct pod_class *cls, const struct sched_node *
         if (amount > room)
             return -1;
         double lacks = (double)(amount - room + resource_vector_get(&node->used, id));
-        int64_t part = (int64_t)(1e6 * lacks / (double)amount);
+        double times = 1e6 * lacks / (double)amount; /* a node far over its allocatable */
+        int64_t part = times < MISSING_MOST ? (int64_t)times : (int64_t)MISSING_MOST;
         most = part > most ? part : most;
     }
     return most;
