@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 OUTPUT = ROOT / "build" / "test"
 CORES = str(os.cpu_count() or 1)
-FUZZ_SECONDS = 10
+FUZZ_SECONDS = 6
 UNSTEADY_MOST = 3
 SANITIZER_ENV = {"ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1",
                  "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"}
