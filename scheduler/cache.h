@@ -401,6 +401,9 @@ static inline uint64_t job_chances(const struct sched_job *job)
 /* Keeps the job in the right lists, and its queue's sums right, after a change of phase, counts or
  * claim_ended. */
 void cache_file_job(struct cache *cache, struct sched_job *job);
+/* The largest part of any resource of the cluster that is held, 0 to 1 (more on an oversold one).
+ */
+double cache_dominant_share(const struct cache *cache, const struct resource_set *held);
 /* Every sum compared with a fresh count; a constant text on the first difference, else NULL. Costs
  * a look at every pod. */
 const char *cache_audit(const struct cache *cache);

@@ -192,3 +192,14 @@ void cache_recount(void *arg)
     cache_log_all(cache);
     cache_room(cache);
 }
+
+double cache_dominant_share(const struct cache *cache, const struct resource_set *held)
+{
+    double share = 0;
+    for (uint32_t i = 0; i < held->n; i++) {
+        int64_t total = resource_vector_get(&cache->allocatable, held->items[i].id);
+        double part = total > 0 ? (double)held->items[i].amount / (double)total : 0;
+        share = part > share ? part : share;
+    }
+    return share;
+}

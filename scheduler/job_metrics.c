@@ -46,18 +46,6 @@ static size_t collect_waiting(struct job_metrics *metrics)
 
 /* ---- all jobs -------------------------------------------------------------------------------- */
 
-/* The largest part of any resource of the cluster. */
-static double share_of(const struct cache *cache, const struct resource_set *held)
-{
-    double share = 0;
-    for (uint32_t i = 0; i < held->n; i++) {
-        int64_t total = resource_vector_get(&cache->allocatable, held->items[i].id);
-        double part = total > 0 ? (double)held->items[i].amount / (double)total : 0;
-        share = part > share ? part : share;
-    }
-    return share;
-}
-
 static double seconds(int64_t wall_ns)
 {
     int64_t whole = wall_ns / NSEC_PER_SEC;
@@ -75,7 +63,8 @@ static void show_job(struct job_metrics *metrics, const struct sched_job *job)
         metric_set(metrics->duration, labels, took > 0 ? (double)took / 1e6 : 0);
     }
     if (job->allocated.n)
-        metric_set(metrics->job_share, id, share_of(&metrics->scheduler->cache, &job->allocated));
+        metric_set(metrics->job_share, id,
+                   cache_dominant_share(&metrics->scheduler->cache, &job->allocated));
 }
 
 static size_t collect_jobs(struct job_metrics *metrics)
@@ -137,7 +126,7 @@ static void collect_namespaces(struct job_metrics *metrics)
     for (size_t i = 0; map_next(&sums, &i, &key, &value);) {
         cleanup_free char *name = str_dup(key);
         const char *const labels[] = {name, NULL};
-        double share = share_of(&scheduler->cache, value);
+        double share = cache_dominant_share(&scheduler->cache, value);
         metric_set(metrics->share, labels, share);
         metric_set(metrics->weight, labels, 1);
         metric_set(metrics->weighted_share, labels, share);

@@ -11,11 +11,10 @@
  * for one latency, until answers show its effect.
  *
  * The window begins with a probe, which measures the floor with eight answers or more; another
- * comes after 200 times the floor, 1 s at
- * least and 15 s at most; after 2 s while latency holds the limit down at twelve, for others may be
- * the cause of it; and after half a second when answers come much faster than the floor says. So no
- * past of the server, fast or slow, is remembered for long. No clock of its own. A fixed limit only
- * watches: its value never moves.
+ * comes after 200 times the floor, 1 s at least and 15 s at most; after 2 s while latency holds the
+ * limit down at twelve, for others may be the cause of it; and after half a second when answers
+ * come much faster than the floor says. So no past of the server, fast or slow, is remembered for
+ * long. No clock of its own. A fixed limit only watches: its value never moves.
  */
 #ifndef PUMICE_KUBE_WINDOW_LIMIT_H
 #define PUMICE_KUBE_WINDOW_LIMIT_H

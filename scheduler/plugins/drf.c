@@ -24,22 +24,12 @@ struct drf {
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-static double share_of(const struct cache *cache, const struct resource_set *holds)
-{
-    double share = 0;
-    for (uint32_t i = 0; i < holds->n; i++) {
-        int64_t total = resource_vector_get(&cache->allocatable, holds->items[i].id);
-        double part = total > 0 ? (double)holds->items[i].amount / (double)total : 0;
-        share = part > share ? part : share;
-    }
-    return share;
-}
-
 static int job_order(const struct plugin *plugin, const struct sched_job *a,
                      const struct sched_job *b)
 {
     (void)plugin;
-    double share_a = share_of(a->cache, &a->allocated), share_b = share_of(b->cache, &b->allocated);
+    double share_a = cache_dominant_share(a->cache, &a->allocated),
+           share_b = cache_dominant_share(b->cache, &b->allocated);
     return (share_a > share_b) - (share_a < share_b);
 }
 
@@ -53,12 +43,12 @@ static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *
         return VOTE_ABSTAIN;
     struct resource_set wants = resource_set_copy(&eviction->job->allocated);
     resource_set_add(&wants, &eviction->task->pod->cls->request, 1);
-    double share = share_of(eviction->cache, &wants);
+    double share = cache_dominant_share(eviction->cache, &wants);
     for (size_t i = 0; i < eviction->n; i++) {
         const struct sched_task *task = eviction->candidates[i];
         struct resource_set *left = leaving_of(&leaving, task->job, &task->job->allocated);
         resource_set_add(left, &task->pod->cls->request, -1);
-        may[i] = share - share_of(eviction->cache, left) <= SHARE_TOLERANCE;
+        may[i] = share - cache_dominant_share(eviction->cache, left) <= SHARE_TOLERANCE;
     }
     resource_set_clear(&wants);
     leaving_clear(&leaving);
