@@ -4,6 +4,7 @@
 #include "scheduler/reserve.h"
 #include "api/names.h"
 #include "base/log.h"
+#include "loop/backoff.h"
 #include "scheduler/fit.h"
 #include "scheduler/holds.h"
 #include "scheduler/plugins/gang.h"
@@ -25,12 +26,10 @@
 /* It may hold again after a back-off, which grows when it has held something in vain. */
 static void back_off(struct cache *cache, struct sched_job *job, bool grow)
 {
-    int64_t delay = BACKOFF_FIRST;
-    for (unsigned i = 0; i < job->reserve_ends && delay < BACKOFF_MOST; i++)
-        delay *= 2;
+    int64_t delay = backoff_delay(BACKOFF_FIRST, BACKOFF_MOST, job->reserve_ends);
     if (grow && job->reserve_ends < UINT16_MAX)
         job->reserve_ends++;
-    job->reserve_ns = loop_now(cache->loop) + (delay < BACKOFF_MOST ? delay : BACKOFF_MOST);
+    job->reserve_ns = loop_now(cache->loop) + delay;
     cache_dirty(cache, job);
 }
 

@@ -3,16 +3,14 @@
  */
 #include "scheduler/waiting.h"
 #include "api/names.h"
+#include "loop/backoff.h"
 #include "scheduler/plugins/gang.h"
 #include "scheduler/reserve.h"
 #include "scheduler/why.h"
 
 static int64_t backoff(uint32_t timeouts)
 {
-    int64_t delay = WAITING_BACKOFF_FIRST;
-    for (uint32_t i = 1; i < timeouts && delay < WAITING_BACKOFF_MOST; i++)
-        delay *= 2;
-    return delay < WAITING_BACKOFF_MOST ? delay : WAITING_BACKOFF_MOST;
+    return backoff_delay(WAITING_BACKOFF_FIRST, WAITING_BACKOFF_MOST, timeouts ? timeouts - 1 : 0);
 }
 
 /* ---- what the PodGroup says ------------------------------------------------------------------ */

@@ -17,4 +17,7 @@ void backoff_init(struct backoff *backoff, int64_t initial_ns, int64_t max_ns);
 int64_t backoff_next(struct backoff *backoff, struct rng *rng);
 void backoff_reset(struct backoff *backoff);
 
+/* The delay after so many failures more than the first: doubled for each, up to max, no jitter. */
+int64_t backoff_delay(int64_t initial_ns, int64_t max_ns, uint32_t failures);
+
 #endif

@@ -69,9 +69,22 @@ static void test_initial_above_maximum_is_cut(void **state)
     assert_near(backoff_next(&backoff, &rng), NSEC_PER_SEC);
 }
 
+static void test_delay_after_failures(void **state)
+{
+    (void)state;
+    assert_int_equal(backoff_delay(10, 60, 0), 10);
+    assert_int_equal(backoff_delay(10, 60, 1), 20);
+    assert_int_equal(backoff_delay(10, 60, 2), 40);
+    assert_int_equal(backoff_delay(10, 60, 3), 60);
+    assert_int_equal(backoff_delay(10, 60, UINT32_MAX), 60);
+    assert_int_equal(backoff_delay(INT64_MAX / 2 + 1, INT64_MAX, 1), INT64_MAX);
+    assert_int_equal(backoff_delay(80, 60, 0), 60);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_delay_after_failures),
         cmocka_unit_test(test_doubles_up_to_the_maximum),
         cmocka_unit_test(test_jitter_stays_in_bounds_and_spreads),
         cmocka_unit_test(test_no_overflow_at_large_values),

@@ -120,6 +120,20 @@ static inline void show_group(struct cluster *c, struct test_group *group)
     show(c->podgroups, c->listing, group->gone, group_json(&arena, group));
 }
 
+/* All pods of a group succeed, those without a node excepted, or are gone. */
+static inline void end_pods_of(struct cluster *c, const struct test_group *group, bool remove)
+{
+    for (size_t i = 0; i < c->pod_list.n; i++) {
+        struct test_pod *pod = c->pod_list.items[i];
+        if (pod->gone || strcmp(pod->group, group->name) != 0)
+            continue;
+        pod->gone = remove;
+        if (pod->node[0])
+            pod->phase = "Succeeded";
+        show_pod(c, pod);
+    }
+}
+
 static inline struct test_pod *find_pod(struct cluster *c, const char *name)
 {
     for (size_t i = 0; i < c->pod_list.n; i++)

@@ -1,9 +1,7 @@
 /*
  * Whom gang, priority and conformance let go, for whom, and in which order, alone and together.
  */
-#include "bare.h"
-
-#include "scheduler/points_evict.h"
+#include "evict.h"
 
 #define MOST 8
 
@@ -73,23 +71,15 @@ static void assert_victims(const struct bare *b, const char *tiers, enum evictio
                            const struct sched_job *job, const char *task, const char *candidates,
                            const char *expected)
 {
-    cleanup_buf struct buf names = BUF_INIT(1024);
     struct sched_config *config = config_of(tiers);
     const struct sched_task *tasks[MOST];
-    bool may[MOST];
     const struct eviction eviction = {.kind = kind,
                                       .cache = &b->cache,
                                       .job = job,
                                       .task = task ? task_of(b, task) : NULL,
                                       .candidates = tasks,
                                       .n = tasks_of(b, candidates, tasks)};
-    size_t count = config_evictable(config, &eviction, may), seen = 0;
-    for (size_t i = 0; i < eviction.n; i++)
-        if (may[i])
-            buf_printf(&names, "%s%s", seen++ ? " " : "", tasks[i]->pod->meta.name);
-    assert_int_equal(count, seen);
-    assert_str(buf_str(&names), expected);
-    sched_config_free(config);
+    assert_evictable(config, &eviction, expected);
 }
 
 /* ---- gang ------------------------------------------------------------------------------------ */

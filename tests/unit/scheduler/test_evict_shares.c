@@ -1,9 +1,7 @@
 /*
  * Whom drf and proportion let go, and for whom, with shares worked out by hand.
  */
-#include "bare.h"
-
-#include "scheduler/points_evict.h"
+#include "evict.h"
 
 #define MOST 10
 #define DRF "actions: allocate\ntiers:\n- plugins:\n  - name: drf\n"
@@ -58,10 +56,8 @@ static struct sched_config *config_of(const struct bare *b, const char *yaml)
 static void assert_victims(const struct bare *b, const char *yaml, enum eviction_kind kind,
                            const char *task, const char *candidates, const char *expected)
 {
-    cleanup_buf struct buf names = BUF_INIT(1024);
     struct sched_config *config = config_of(b, yaml);
     const struct sched_task *tasks[MOST];
-    bool may[MOST];
     struct str rest = str_of(candidates), name;
     struct eviction eviction = {.kind = kind,
                                 .cache = &b->cache,
@@ -74,13 +70,7 @@ static void assert_victims(const struct bare *b, const char *yaml, enum eviction
         tasks[eviction.n++] = task_of(b, text);
     }
     audited(b);
-    size_t count = config_evictable(config, &eviction, may), seen = 0;
-    for (size_t i = 0; i < eviction.n; i++)
-        if (may[i])
-            buf_printf(&names, "%s%s", seen++ ? " " : "", tasks[i]->pod->meta.name);
-    assert_int_equal(count, seen);
-    assert_str(buf_str(&names), expected);
-    sched_config_free(config);
+    assert_evictable(config, &eviction, expected);
 }
 
 /* ---- drf ------------------------------------------------------------------------------------- */

@@ -83,15 +83,7 @@ static void end_gang(struct world *w)
     bool remove = chance(w, 2);
     if (group->gone)
         return;
-    for (size_t i = 0; i < c->pod_list.n; i++) {
-        struct test_pod *pod = c->pod_list.items[i];
-        if (pod->gone || strcmp(pod->group, group->name) != 0)
-            continue;
-        pod->gone = remove;
-        if (pod->node[0])
-            pod->phase = "Succeeded";
-        show_pod(c, pod);
-    }
+    end_pods_of(c, group, remove);
     if (remove) {
         group->gone = true;
         show_group(c, group);
