@@ -310,14 +310,15 @@ int kube_identity_read(struct str raw, struct kube_identity *ret_identity, struc
     struct str key;
 
     json_init(&reader, raw, NULL);
-    bool present = json_object(&reader);
-    while (present && json_key(&reader, &key)) {
-        if (str_is(key, "metadata"))
+    bool found = false;
+    for (bool open = json_object(&reader); open && !found && json_key(&reader, &key);) {
+        found = str_is(key, "metadata");
+        if (found)
             read_identity(&reader, &identity);
         else
             json_skip(&reader);
     }
-    if (json_end(&reader, err) < 0)
+    if ((!found || json_failed(&reader)) && json_end(&reader, err) < 0)
         return -1;
     *ret_identity = identity;
     return 0;

@@ -45,7 +45,8 @@ typedef bool kube_keep_fn(struct str key);
 void kube_meta_read(struct json_reader *reader, struct kube_meta *meta, kube_keep_fn *keep);
 void kube_meta_clear(struct kube_meta *meta);
 
-/* Only the identity of an object's raw JSON, with slices of it: for answers and tombstones. */
+/* Only the identity of an object's raw JSON, with slices of it: for answers and tombstones. What
+ * comes after `metadata` is not looked at: whoever takes the object reads it whole. */
 struct kube_identity {
     struct str ns, name, uid; /* borrowed from the raw text */
     uint64_t rv;

@@ -16,7 +16,9 @@
 #define DEFAULT_TIMEOUT (30 * NSEC_PER_SEC)
 #define LEASE_SLOTS 2
 #define EVENT_SLOTS 1 /* of the limit */
-#define PUMP_MOST 256 /* requests of one turn */
+#define EVENT_REST 8  /* no further event for so many times the latency of the last ... */
+#define EVENT_REST_MOST NSEC_PER_SEC /* ... or this long */
+#define PUMP_MOST 256                /* requests of one turn */
 #define PATH_MAX_BYTES ((size_t)16 << 10)
 #define BODY_KEEP ((size_t)64 << 10) /* a larger buffer is freed after use */
 #define UNREACHABLE_FIRST (50 * NSEC_PER_MSEC)
@@ -277,12 +279,23 @@ static void measure(struct window *window, const struct window_request *request,
     }
 }
 
+/* Others may need the server, which this process cannot see: the slower it is, the longer a rest.
+ */
+static void rest_events(struct window *window, int64_t latency_ns)
+{
+    const bool slow = latency_ns > EVENT_REST_MOST / EVENT_REST;
+    const int64_t rest = slow ? EVENT_REST_MOST : EVENT_REST * latency_ns;
+    window->events_ns = loop_now(window->loop) + rest;
+}
+
 static void answered(const struct kube_result *result, void *arg)
 {
     struct window_request *request = arg;
     struct window *window = request->flow->window;
 
     leave_flight(window, request);
+    if (request->cls == WINDOW_EVENT)
+        rest_events(window, result->latency_ns);
     loop_defer(window->loop, &window->pump);
     if (result->outcome == KUBE_ANSWERED && window->observe)
         window->observe((enum window_class)request->cls, result->latency_ns, window->observe_arg);
@@ -374,6 +387,16 @@ static bool may_send(struct window *window)
     return has_token(window) && (!window->may_write || window->may_write(window->fence_arg));
 }
 
+static bool may_send_event(struct window *window)
+{
+    const int64_t rest = window->events_ns - loop_now(window->loop);
+    if (window->busy_events >= EVENT_SLOTS)
+        return false;
+    if (rest > 0)
+        loop_timer_set_earlier(window->loop, &window->wake, rest);
+    return rest <= 0;
+}
+
 static struct window_request *next_request(struct window *window)
 {
     struct window_lane *leases = &window->lanes[WINDOW_LEASE];
@@ -381,7 +404,7 @@ static struct window_request *next_request(struct window *window)
     if (window->busy_leases < LEASE_SLOTS && !list_empty(&leases->ready))
         return window_queue_pick(window, leases);
     struct window_lane *lane = window_queue_lane(window);
-    if (lane && lane->cls == WINDOW_EVENT && window->busy_events >= EVENT_SLOTS)
+    if (lane && lane->cls == WINDOW_EVENT && !may_send_event(window))
         return NULL;
     return lane && may_send(window) ? window_queue_pick(window, lane) : NULL;
 }

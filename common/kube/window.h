@@ -14,10 +14,10 @@
  * reached, nothing else is tried either until that time has passed.
  *
  * Classes go in the order of enum window_class, except that after sixteen requests of higher
- * classes one goes to a class that has waited at least 50 ms (never WINDOW_EVENT, which only goes
- * when nothing else waits, one at a time: the server may be busy with what other processes wait
- * for). WINDOW_LEASE has two slots of its own and is held back by neither limit, QPS, fence nor
- * faults. Loop thread only.
+ * classes one goes to a class that has waited at least 50 ms. WINDOW_EVENT only goes when nothing
+ * else waits, one at a time, and after each it rests for eight times its latency (1 s at most): the
+ * server may be busy with what other processes wait for. WINDOW_LEASE has two slots of its own and
+ * is held back by neither limit, QPS, fence nor faults. Loop thread only.
  */
 #ifndef PUMICE_KUBE_WINDOW_H
 #define PUMICE_KUBE_WINDOW_H

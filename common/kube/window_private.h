@@ -49,6 +49,7 @@ struct window {
     struct list inflight;       /* requests */
     unsigned busy, busy_leases; /* in flight: of the limit, and of the leases' own slots */
     unsigned busy_events;       /* how many of `busy` are events */
+    int64_t events_ns;          /* no event before this time */
     int64_t full_ns;            /* when a request last had to wait for the limit alone */
     uint64_t picks;             /* of all classes but leases */
     uint64_t next_sequence;     /* of requests and flows */

@@ -41,6 +41,9 @@ struct loop {
 
     int epoll_fd, wake_fd, signal_fd; /* -1 when there is none */
     bool no_pwait2;                   /* the kernel has no epoll_pwait2 */
+    int64_t gather_ns;                /* see loop_set_gather */
+    int64_t woken_at;                 /* when the last poll returned */
+    int64_t wake_interval;            /* mean time between returns of waits, while not gathering */
     VEC(struct loop_watch) watches;
     loop_fn *terminate;
     void *terminate_arg;

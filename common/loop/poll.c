@@ -18,6 +18,10 @@
 #include <unistd.h>
 
 #define READY_MAX 128
+/* A loop that wakes more often than this, on average, is busy. */
+#define BUSY_INTERVAL_NS (2 * NSEC_PER_MSEC)
+/* A longer sleep counts as this much, so that one does not hide how busy it is else. */
+#define WAKE_INTERVAL_MAX (20 * NSEC_PER_MSEC)
 
 static void on_wake(int fd, int events, void *arg)
 {
@@ -129,12 +133,63 @@ static int events_of(uint32_t bits, int asked)
     return events & asked;
 }
 
+/* ---- gathering ----------------------------------------------------------------------------- */
+
+void loop_set_gather(struct loop *loop, int64_t gather_ns)
+{
+    loop->gather_ns = gather_ns;
+    loop->wake_interval = WAKE_INTERVAL_MAX;
+}
+
+static bool is_busy(const struct loop *loop)
+{
+    return loop->gather_ns > 0 && loop->wake_interval < BUSY_INTERVAL_NS;
+}
+
+/* A moving average over some 16 wake-ups. */
+static void note_wake(struct loop *loop)
+{
+    int64_t interval = loop->now - loop->woken_at;
+    if (interval > WAKE_INTERVAL_MAX)
+        interval = WAKE_INTERVAL_MAX;
+    loop->wake_interval += (interval - loop->wake_interval) / 16;
+}
+
+/* Nothing came in all that time: not busy any more, but soon again if more comes. */
+static void note_quiet(struct loop *loop)
+{
+    loop->wake_interval = 2 * BUSY_INTERVAL_NS;
+}
+
+static int64_t let_gather(const struct loop *loop, int64_t wait_ns)
+{
+    const int64_t pause = wait_ns < loop->gather_ns ? wait_ns : loop->gather_ns;
+    const struct timespec ts = {.tv_nsec = (long)pause};
+    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
+    return wait_ns - pause;
+}
+
+static int wait_gathered(struct loop *loop, struct epoll_event *ready, int64_t wait_ns)
+{
+    if (wait_ns <= 0 || !is_busy(loop))
+        return wait_events(loop, ready, wait_ns);
+    wait_ns = let_gather(loop, wait_ns);
+    int n = wait_events(loop, ready, 0);
+    if (n != 0 || wait_ns == 0)
+        return n;
+    note_quiet(loop);
+    return wait_events(loop, ready, wait_ns);
+}
+
 void loop_poll(struct loop *loop, int64_t wait_ns)
 {
     struct epoll_event ready[READY_MAX];
-    int n = wait_events(loop, ready, wait_ns);
+    int n = wait_gathered(loop, ready, wait_ns);
     ENSURE(n >= 0 || errno == EINTR);
     loop->now = loop_now_fresh(loop);
+    if (wait_ns > 0 && !is_busy(loop))
+        note_wake(loop);
+    loop->woken_at = loop->now;
     for (int i = 0; i < n; i++) {
         const int fd = (int)(uint32_t)ready[i].data.u64;
         const struct loop_watch watch = loop->watches.items[fd];

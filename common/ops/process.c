@@ -17,6 +17,8 @@
 #define RELEASE_TIME (3 * NSEC_PER_SEC)
 #define WRITE_MARGIN_MAX (5 * NSEC_PER_SEC)
 #define FENCE_RETRY (100 * NSEC_PER_MSEC)
+/* Small beside the 20 ms of a write to a server that is as busy as we are. */
+#define GATHER_TIME (4 * NSEC_PER_MSEC)
 
 static struct process_frame *frame_of(struct process *process)
 {
@@ -228,6 +230,8 @@ int process_main(const struct process_spec *spec, int argc, char **argv)
     }
     log_setup(spec->name, (int)frame.process.options.verbosity);
     frame.process.loop = loop_new(0);
+    if (!spec->no_window)
+        loop_set_gather(frame.process.loop, GATHER_TIME);
     frame.process.metrics = metrics_new();
     loop_timer_init(&frame.kick, kick_window, &frame);
     loop_timer_init(&frame.deadline, on_deadline, &frame);

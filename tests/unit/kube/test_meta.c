@@ -160,8 +160,7 @@ static void test_identity(void **state)
     assert_str(identity.ns, "n");
     assert_str(identity.uid, "u");
     assert_true(identity.rv == 5);
-    assert_int_equal(kube_identity_read(STR("{\"metadata\":{\"name\":\"a\"}"), &identity, &err),
-                     -1);
+    assert_int_equal(kube_identity_read(STR("{\"metadata\":{\"name\":\"a\""), &identity, &err), -1);
     assert_int_equal(err.cls, ERROR_INVALID);
     assert_str(identity.name, "a"); /* untouched on failure */
 }

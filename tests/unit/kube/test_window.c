@@ -123,6 +123,23 @@ static void test_no_class_starves_but_events(void **state)
     assert_int_equal(event.done, 1);
 }
 
+/* What an event took tells how busy the server is: the next waits eight times as long. */
+static void test_events_leave_a_busy_server_alone(void **state)
+{
+    struct fixture *f = *state;
+    static struct job events[2], create;
+    for (size_t i = 0; i < ARRAY_SIZE(events); i++)
+        submit(f, &events[i], "event", WINDOW_EVENT, NULL);
+    run_for(f->loop, 5 * MS);
+    serve(f, "event");
+    run_for(f->loop, 40 * MS - 1);
+    assert_int_equal(f->server->inflight, 0);
+    submit(f, &create, "create", WINDOW_CREATE, NULL);
+    serve(f, "create");
+    run_for(f->loop, 1);
+    serve(f, "event");
+}
+
 /* Events fill no window that is idle: one is in flight at a time, and holds up nothing else. */
 static void test_one_event_at_a_time(void **state)
 {
@@ -540,6 +557,7 @@ int main(void)
         TEST(test_refused_and_oversized_requests),
         TEST(test_classes_in_order),
         TEST(test_no_class_starves_but_events),
+        TEST(test_events_leave_a_busy_server_alone),
         TEST(test_one_event_at_a_time),
         TEST(test_fast_bursts_keep_strict_order),
         TEST(test_each_answer_is_observed),
