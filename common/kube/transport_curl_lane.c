@@ -19,7 +19,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define STEPS_MOST 8 /* of libcurl in one call of the loop, so that nothing else waits long */
+/* Of libcurl in one call of the loop, so that nothing else waits long. */
+#define STEPS_MOST 8
+#define STEPS_TIME (2 * NSEC_PER_MSEC)
 
 static int64_t now(const struct lane *lane)
 {
@@ -174,11 +176,13 @@ static bool step(struct lane *lane, curl_socket_t fd, int events)
  */
 static void act(struct lane *lane, curl_socket_t fd, int events)
 {
+    struct loop *loop = lane->transport->loop;
+    const int64_t end = loop_now_fresh(loop) + STEPS_TIME;
     bool again = step(lane, fd, events);
-    for (int i = 1; again && i < STEPS_MOST; i++)
+    for (int i = 1; again && i < STEPS_MOST && loop_now_fresh(loop) < end; i++)
         again = step(lane, CURL_SOCKET_TIMEOUT, 0);
     if (again)
-        loop_timer_set(lane->transport->loop, &lane->timer, 0);
+        loop_timer_set(loop, &lane->timer, 0);
     drain(lane);
 }
 

@@ -10,15 +10,19 @@
 #include "base/ensure.h"
 #include "base/limits.h"
 #include "kube/window_private.h"
+#include <math.h>
 
 #define DEFAULT_INITIAL 16
 #define DEFAULT_MAX 256
 #define DEFAULT_TIMEOUT (30 * NSEC_PER_SEC)
 #define LEASE_SLOTS 2
 #define EVENT_SLOTS 1 /* of the limit */
-#define EVENT_REST 8  /* no further event for so many times the latency of the last ... */
-#define EVENT_REST_MOST NSEC_PER_SEC /* ... or this long */
-#define PUMP_MOST 256                /* requests of one turn */
+#define EVENT_REST 8  /* no further event for so many times what the last took too long ... */
+#define EVENT_REST_MOST ((double)NSEC_PER_SEC) /* ... or this long */
+#define EVENT_SLOW 1.5    /* times the least latency is no sign of others yet */
+#define EVENT_FADES 1.002 /* the least latency grows so with each event */
+#define DEFAULT_LEAVES 12 /* others may be the cause of latency; less gets nothing done */
+#define PUMP_MOST 256     /* requests of one turn */
 #define PATH_MAX_BYTES ((size_t)16 << 10)
 #define BODY_KEEP ((size_t)64 << 10) /* a larger buffer is freed after use */
 #define UNREACHABLE_FIRST (50 * NSEC_PER_MSEC)
@@ -53,7 +57,8 @@ struct window *window_new(struct loop *loop, struct kube_transport *transport,
         window_limit_init_fixed(&window->limit, config->fixed_inflight);
     else
         window_limit_init(&window->limit, or_default(config->initial, DEFAULT_INITIAL),
-                          or_default(config->max_inflight, DEFAULT_MAX));
+                          or_default(config->max_inflight, DEFAULT_MAX),
+                          or_default(config->latency_leaves, DEFAULT_LEAVES));
     window_queue_init(window);
     window_flow_init(window, &window->own);
     list_init(&window->inflight);
@@ -279,13 +284,17 @@ static void measure(struct window *window, const struct window_request *request,
     }
 }
 
-/* Others may need the server, which this process cannot see: the slower it is, the longer a rest.
+/*
+ * Others may need the server, which this process cannot see: the more an event took beyond what
+ * they take at best, the longer a rest.
  */
 static void rest_events(struct window *window, int64_t latency_ns)
 {
-    const bool slow = latency_ns > EVENT_REST_MOST / EVENT_REST;
-    const int64_t rest = slow ? EVENT_REST_MOST : EVENT_REST * latency_ns;
-    window->events_ns = loop_now(window->loop) + rest;
+    const double latency = (double)latency_ns, least = window->event_least * EVENT_FADES;
+    window->event_least = window->event_least > 0 && least < latency ? least : latency;
+    const double excess = fmax(latency - window->event_least * EVENT_SLOW, 0);
+    const double rest = fmin(EVENT_REST * excess, EVENT_REST_MOST);
+    window->events_ns = loop_now(window->loop) + (int64_t)rest;
 }
 
 static void answered(const struct kube_result *result, void *arg)

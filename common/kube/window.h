@@ -15,8 +15,9 @@
  *
  * Classes go in the order of enum window_class, except that after sixteen requests of higher
  * classes one goes to a class that has waited at least 50 ms. WINDOW_EVENT only goes when nothing
- * else waits, one at a time, and after each it rests for eight times its latency (1 s at most): the
- * server may be busy with what other processes wait for. WINDOW_LEASE has two slots of its own and
+ * else waits, one at a time, and rests after one that took more than 1.5 times what they take at
+ * best, for eight times the excess (1 s at most): the server may be busy with what other processes
+ * wait for. WINDOW_LEASE has two slots of its own and
  * is held back by neither limit, QPS, fence nor faults. Loop thread only.
  */
 #ifndef PUMICE_KUBE_WINDOW_H
@@ -41,6 +42,7 @@ struct window;
 struct window_config {
     unsigned initial;        /* limit at start; 0: 16 */
     unsigned max_inflight;   /* upper bound of the limit; 0: 256 */
+    unsigned latency_leaves; /* growing latency takes the limit no lower; 0: 12 */
     unsigned fixed_inflight; /* the limit for good, whatever the above; 0: it adapts */
     double qps;              /* 0: unlimited */
     double burst;            /* below 1: qps, or 1 */

@@ -15,9 +15,8 @@
 #define RATIO_MAX 16.0                        /* one outlier counts at most this much */
 #define QUICK_STEP 0.35
 #define FAULT_FACTOR 0.7
-#define LATENCY_LEAVES 12.0 /* in flight, however slow the answers are: others may cause it */
-#define SHRINK_MOST 0.5     /* what one decrease leaves at least ... */
-#define SHRINK_LEAST 0.9    /* ... and at most */
+#define SHRINK_MOST 0.5  /* what one decrease leaves at least ... */
+#define SHRINK_LEAST 0.9 /* ... and at most */
 #define PROBE_INFLIGHT 4.0
 #define PROBE_ANSWERS 8
 #define PROBE_TIME (25 * NSEC_PER_MSEC) /* and until then, to have more of fast ones */
@@ -29,10 +28,12 @@
 #define PROBE_EVERY_STALE (0.5 * (double)NSEC_PER_SEC) /* while answers are below the floor */
 #define CHANGE_LEAST 1.4 /* by how much a floor has to differ so that it is not chance */
 
-void window_limit_init(struct window_limit *limit, unsigned initial, unsigned max)
+void window_limit_init(struct window_limit *limit, unsigned initial, unsigned max, unsigned leaves)
 {
-    *limit =
-        (struct window_limit){.max = max, .value = initial < max ? initial : max, .probing = true};
+    *limit = (struct window_limit){.max = max,
+                                   .value = initial < max ? initial : max,
+                                   .leaves = leaves < max ? leaves : max,
+                                   .probing = true};
 }
 
 void window_limit_init_fixed(struct window_limit *limit, unsigned value)
@@ -149,7 +150,7 @@ static bool wants_probe(const struct window_limit *limit, const struct window_fl
 
     if (limit->value < PROBE_INFLIGHT)
         return false;
-    if (limit->ratio > RATIO_TARGET && limit->value > LATENCY_LEAVES)
+    if (limit->ratio > RATIO_TARGET && limit->value > limit->leaves)
         return false; /* to give way comes first */
     if (limit->ratio > RATIO_TARGET)
         every = fmin(every, PROBE_EVERY_LOW);
@@ -180,11 +181,11 @@ void window_limit_answer(struct window_limit *limit, enum window_class cls, int6
         begin_probe(limit, now);
     else if (limit->ratio <= RATIO_TARGET)
         grow(limit, used, limit->max);
-    else if (limit->value > LATENCY_LEAVES)
-        shrink(limit, clamp(RATIO_TARGET / limit->ratio, SHRINK_MOST, SHRINK_LEAST), LATENCY_LEAVES,
+    else if (limit->value > limit->leaves)
+        shrink(limit, clamp(RATIO_TARGET / limit->ratio, SHRINK_MOST, SHRINK_LEAST), limit->leaves,
                now);
     else
-        grow(limit, used, fmin(LATENCY_LEAVES, limit->max));
+        grow(limit, used, limit->leaves);
 }
 
 bool window_limit_fault(struct window_limit *limit, int64_t now)

@@ -6,13 +6,13 @@
  * a create passes admission and a bind does not. What counts is the latency relative to the floor,
  * smoothed over about one window of answers: what it is above one, our own queue makes. Below 1.75
  * the limit grows while it is fully used, quickly below 1.4; above it shrinks towards the target,
- * but not below twelve: who gives way to everybody gets nothing done. 429 and 5xx shrink it down to
- * one, from where it grows to twelve again whatever the latency. After any decrease nothing moves
+ * but not below `leaves`: who gives way to everybody gets nothing done. 429 and 5xx shrink it down
+ * to one, from where it grows to that again whatever the latency. After any decrease nothing moves
  * for one latency, until answers show its effect.
  *
  * The window begins with a probe, which measures the floor with eight answers or more; another
  * comes after 200 times the floor, 1 s at least and 15 s at most; after 2 s while latency holds the
- * limit down at twelve, for others may be the cause of it; and after half a second when answers
+ * limit down there, for others may be the cause of it; and after half a second when answers
  * come much faster than the floor says. So no past of the server, fast or slow, is remembered for
  * long. No clock of its own. A fixed limit only watches: its value never moves.
  */
@@ -29,6 +29,7 @@ struct window_floor {
 
 struct window_limit {
     double value, max;
+    double leaves; /* latency alone takes the value no lower */
     struct window_floor floors[WINDOW_CLASS_COUNT];
     double ratio;           /* smoothed latency / floor, 0 before there is one */
     double latency;         /* smoothed, nanoseconds */
@@ -40,7 +41,7 @@ struct window_limit {
     bool fixed; /* the value stays as it is */
 };
 
-void window_limit_init(struct window_limit *limit, unsigned initial, unsigned max);
+void window_limit_init(struct window_limit *limit, unsigned initial, unsigned max, unsigned leaves);
 /* `value` for good, whatever the server answers. */
 void window_limit_init_fixed(struct window_limit *limit, unsigned value);
 /* How many may be in flight now: the value, or less during a probe. */

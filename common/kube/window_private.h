@@ -50,10 +50,11 @@ struct window {
     unsigned busy, busy_leases; /* in flight: of the limit, and of the leases' own slots */
     unsigned busy_events;       /* how many of `busy` are events */
     int64_t events_ns;          /* no event before this time */
+    double event_least;         /* what an event takes at best, nanoseconds; 0: not known */
     int64_t full_ns;            /* when a request last had to wait for the limit alone */
     uint64_t picks;             /* of all classes but leases */
     uint64_t next_sequence;     /* of requests and flows */
-    struct loop_timer wake;     /* the next delayed request, token or end of a hold */
+    struct loop_timer wake;     /* the next delayed request, token or end of a hold or rest */
     struct loop_deferred pump;
     struct backoff unreachable;   /* while calls cannot be sent */
     int64_t hold_ns;              /* nothing but leases before this time */

@@ -102,9 +102,10 @@ void loop_fd_set(struct loop *loop, int fd, int events, loop_fd_fn *fn, void *ar
 
 /*
  * Lets a busy loop's events gather: one that wakes more than 500 times a second sleeps up to
- * `gather_ns` (below a second; 0, the default: never) before each wait, so that one wake-up serves
- * many descriptors and messages. What comes meanwhile, timers and posted calls too, is seen that
- * much later; deferred calls are not, and a loop that is not busy is left alone.
+ * `gather_ns` (below a second; 0, the default: never) before each wait, until nothing comes in all
+ * that time, so that one wake-up serves many descriptors and messages. Descriptors and posted calls
+ * are seen that much later; timers and deferred calls are not, and a loop that is not busy is left
+ * alone.
  */
 void loop_set_gather(struct loop *loop, int64_t gather_ns);
 

@@ -146,13 +146,15 @@ static bool is_busy(const struct loop *loop)
     return loop->gather_ns > 0 && loop->wake_interval < BUSY_INTERVAL_NS;
 }
 
-/* A moving average over some 16 wake-ups. */
+/* A moving average over some 16 wake-ups; it stands still while events gather. */
 static void note_wake(struct loop *loop)
 {
     int64_t interval = loop->now - loop->woken_at;
     if (interval > WAKE_INTERVAL_MAX)
         interval = WAKE_INTERVAL_MAX;
-    loop->wake_interval += (interval - loop->wake_interval) / 16;
+    if (!is_busy(loop))
+        loop->wake_interval += (interval - loop->wake_interval) / 16;
+    loop->woken_at = loop->now;
 }
 
 /* Nothing came in all that time: not busy any more, but soon again if more comes. */
@@ -187,9 +189,8 @@ void loop_poll(struct loop *loop, int64_t wait_ns)
     int n = wait_gathered(loop, ready, wait_ns);
     ENSURE(n >= 0 || errno == EINTR);
     loop->now = loop_now_fresh(loop);
-    if (wait_ns > 0 && !is_busy(loop))
+    if (wait_ns > 0)
         note_wake(loop);
-    loop->woken_at = loop->now;
     for (int i = 0; i < n; i++) {
         const int fd = (int)(uint32_t)ready[i].data.u64;
         const struct loop_watch watch = loop->watches.items[fd];

@@ -17,8 +17,6 @@
 #define RELEASE_TIME (3 * NSEC_PER_SEC)
 #define WRITE_MARGIN_MAX (5 * NSEC_PER_SEC)
 #define FENCE_RETRY (100 * NSEC_PER_MSEC)
-/* Small beside the 20 ms of a write to a server that is as busy as we are. */
-#define GATHER_TIME (4 * NSEC_PER_MSEC)
 
 static struct process_frame *frame_of(struct process *process)
 {
@@ -151,6 +149,7 @@ static void build_window(struct process_frame *frame)
     frame->margin_ns = margin < WRITE_MARGIN_MAX ? margin : WRITE_MARGIN_MAX;
     const struct window_config config = {
         .max_inflight = (unsigned)options->max_inflight,
+        .latency_leaves = frame->spec->latency_leaves,
         .fixed_inflight = (unsigned)options->fixed_inflight,
         .qps = options->kube_api_qps,
         .burst = options->kube_api_burst,
@@ -230,8 +229,7 @@ int process_main(const struct process_spec *spec, int argc, char **argv)
     }
     log_setup(spec->name, (int)frame.process.options.verbosity);
     frame.process.loop = loop_new(0);
-    if (!spec->no_window)
-        loop_set_gather(frame.process.loop, GATHER_TIME);
+    loop_set_gather(frame.process.loop, spec->gather_ns);
     frame.process.metrics = metrics_new();
     loop_timer_init(&frame.kick, kick_window, &frame);
     loop_timer_init(&frame.deadline, on_deadline, &frame);

@@ -48,7 +48,9 @@ struct process_spec {
     const char *component;    /* event source, for example "volcano" */
     const struct flag *flags; /* the binary's own flags, NULL-named end */
     struct process_options defaults;
-    bool no_window; /* the webhook: no window, lease or events */
+    bool no_window;          /* the webhook: no window, lease or events */
+    unsigned latency_leaves; /* of struct window_config */
+    int64_t gather_ns;       /* see loop_set_gather */
     /* Builds the application once the client exists; NULL and `err` end the process with 1. */
     void *(*start)(struct process *process, struct error *err);
     /* What is still missing for readiness, appended; nothing appended means ready. */

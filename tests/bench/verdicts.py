@@ -14,7 +14,9 @@ MAX_GAP_S = 0.5
 MIN_CREATE_RATE = 0.9   # of the bare one, where there is one job
 MAX_GANG_MEAN = 0.65    # of plain round-robin
 GANG_SHAPE = shapes.Shape(20, 500)
-MAX_CPU_SHARE = 0.10
+PAIR = ("pumice-controller", "pumice-scheduler")
+MAX_CPU_SHARE = 0.10            # of both
+MAX_SCHEDULER_CPU_SHARE = 0.05
 MAX_RSS_MIB = {"pumice-controller": 64, "pumice-scheduler": 64, "pumice-webhook": 32}
 
 
@@ -96,11 +98,15 @@ def gang_mean(run):
     return found["created"]["mean_s"] / found["in_turn"]["mean_s"]
 
 
-def cpu_share(run):
-    """CPU of controller and scheduler as a fraction of the API server's."""
+def cpu_share(run, names=PAIR):
+    """CPU of processes, controller and scheduler if not told, as a fraction of the API server's."""
     used = run["usage"]
-    return ((used["pumice-controller"]["cpu_s"] + used["pumice-scheduler"]["cpu_s"])
-            / used["kube-apiserver"]["cpu_s"])
+    return sum(used[name]["cpu_s"] for name in names) / used["kube-apiserver"]["cpu_s"]
+
+
+def scheduler_cpu_share(run):
+    """The same of the scheduler alone."""
+    return cpu_share(run, PAIR[1:])
 
 
 def checks(data):
@@ -152,6 +158,8 @@ def check_resources(verdicts, data, strict):
     """CPU and memory."""
     verdicts.most("CPU of controller + scheduler, of the API server's", MAX_CPU_SHARE,
                   median(ours(data), cpu_share), lambda v: f"{v:.1%}", strict)
+    verdicts.most("CPU of the scheduler, of the API server's", MAX_SCHEDULER_CPU_SHARE,
+                  median(ours(data), scheduler_cpu_share), lambda v: f"{v:.1%}", strict)
     for name, most in MAX_RSS_MIB.items():
         peak = max(run["usage"][name]["rss_peak_mib"] for run in all_ours(data))
         verdicts.most(f"memory of {name}", most, peak, lambda v: f"{v:.4g} MiB", strict)

@@ -170,7 +170,7 @@ static void test_slow_and_fast_classes_have_their_own_floors(void **state)
 {
     (void)state;
     struct window_limit limit;
-    window_limit_init(&limit, 16, 64);
+    window_limit_init(&limit, 16, 64, 12);
     for (int64_t i = 0; i < 1000; i++) {
         window_limit_answer(&limit, WINDOW_BIND, 2 * MS, true, i * MS);
         window_limit_answer(&limit, WINDOW_CREATE, 30 * MS, true, i * MS);
@@ -196,7 +196,7 @@ static void test_one_decrease_a_latency(void **state)
     (void)state;
     struct window_limit limit;
     int64_t now = NSEC_PER_SEC;
-    window_limit_init(&limit, 100, 100);
+    window_limit_init(&limit, 100, 100, 12);
     feed(&limit, 8, 20 * MS, 10 * MS, &now);
     assert_true(window_limit_fault(&limit, now));
     double after = limit.value;
@@ -218,7 +218,7 @@ static void test_latency_alone_leaves_twelve(void **state)
     (void)state;
     struct window_limit limit;
     int64_t now = 0;
-    window_limit_init(&limit, 16, 64);
+    window_limit_init(&limit, 16, 64, 12);
     feed(&limit, 8, MS, 5 * MS, &now);
     feed(&limit, 9, 100 * MS, 100 * MS, &now);
     assert_true(limit.value >= 12 && limit.value <= 12);
@@ -240,7 +240,7 @@ static void test_a_probe_measures_the_floor_again(void **state)
     (void)state;
     struct window_limit limit;
     int64_t now = 0;
-    window_limit_init(&limit, 16, 64);
+    window_limit_init(&limit, 16, 64, 12);
     assert_int_equal(window_limit_now(&limit), 4);
     feed(&limit, 8, 5 * MS, 5 * MS, &now);
     assert_int_equal(window_limit_now(&limit), 16);
@@ -268,7 +268,7 @@ static void test_a_probe_counts_what_it_saw_of_a_class(void **state)
     (void)state;
     struct window_limit limit;
     int64_t now = NSEC_PER_SEC;
-    window_limit_init(&limit, 16, 16);
+    window_limit_init(&limit, 16, 16, 12);
     for (int i = 0; i < 8; i++)
         window_limit_answer(&limit, WINDOW_BIND, 12 * MS, true, now += 10 * MS);
     feed(&limit, 16, 120 * MS, MS, &now);
