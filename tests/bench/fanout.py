@@ -241,6 +241,10 @@ def again(datas, options):
     codes = [output.publish(others[data["kind"]], data, options) for data in datas
              if data.get("kind") in others]
     triples = [data for data in datas if data.get("kind") not in others]
+    for data in triples:
+        if not data["used"]:
+            raise BenchError(f"the raw data of shape {verdicts.shape_of(data).name} hold no triple "
+                             "that came to its end: run the shape again")
     return max(codes + ([publish(triples, options)] if triples else []))
 
 

@@ -204,3 +204,20 @@ def test_raw_data_of_a_shape_stay_small(tmp_path, capsys):
     measured((2, 2), tmp_path, triples=3)
     kept, = tmp_path.glob("*-fanout-2x2.json")
     assert kept.stat().st_size < 100_000
+
+
+def test_raw_data_without_a_whole_triple_are_no_report():
+    data = {**full(20, 500), "used": []}
+    with pytest.raises(fanout.BenchError, match="20x500 hold no triple that came to its end"):
+        fanout.again([data], SimpleNamespace(out=None))
+
+
+@pytest.mark.parametrize("seconds, met", [(5.0, True), (5.1, False)])
+def test_the_scheduler_has_a_limit_of_its_own(seconds, met):
+    def change(run):
+        for name, used in (("kube-apiserver", 100), ("pumice-controller", 1.0),
+                           ("pumice-scheduler", seconds)):
+            run["usage"][name]["cpu_s"] = used
+    found = full(20, 500, change=change)
+    assert row(found, "CPU of the scheduler")["met"] == met
+    assert row(found, "CPU of controller + scheduler")["met"]
