@@ -517,6 +517,8 @@ void event_recorder_free(struct event_recorder *recorder)
 {
     if (!recorder)
         return;
+    if (recorder->waiting_count > 0)
+        log_info("Events that were not written before the end: %u", recorder->waiting_count);
     struct str key;
     void *value;
     for (size_t i = 0; map_next(&recorder->records, &i, &key, &value);) {
