@@ -70,7 +70,6 @@ struct lane {
     const char *name;                 /* for logs */
     CURLM *multi;                     /* owned */
     struct loop_timer timer;          /* libcurl's */
-    bool acting, again;               /* libcurl runs; it wants to be called again at once */
     struct loop_deferred pump;
     struct list queue, active, dying; /* of struct kube_call, owned */
     unsigned active_count;

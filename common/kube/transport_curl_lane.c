@@ -157,17 +157,18 @@ static void drain(struct lane *lane)
     }
 }
 
-/* One step of libcurl. True when it wants to be called again at once, on account of its timer. */
-static bool step(struct lane *lane, curl_socket_t fd, int events)
+static void step(struct lane *lane, curl_socket_t fd, int events)
 {
     int running;
-    lane->acting = true;
-    lane->again = false;
     CURLMcode code = curl_multi_socket_action(lane->multi, fd, events, &running);
-    lane->acting = false;
     if (code != CURLM_OK)
         log_error("libcurl (%s): %s", lane->name, curl_multi_strerror(code));
-    return lane->again;
+}
+
+/* libcurl wants to be called again at once, on account of its timer. */
+static bool is_due(const struct lane *lane)
+{
+    return loop_timer_active(&lane->timer) && lane->timer.due <= now(lane);
 }
 
 /*
@@ -178,11 +179,11 @@ static void act(struct lane *lane, curl_socket_t fd, int events)
 {
     struct loop *loop = lane->transport->loop;
     const int64_t end = loop_now_fresh(loop) + STEPS_TIME;
-    bool again = step(lane, fd, events);
-    for (int i = 1; again && i < STEPS_MOST && loop_now_fresh(loop) < end; i++)
-        again = step(lane, CURL_SOCKET_TIMEOUT, 0);
-    if (again)
-        loop_timer_set(loop, &lane->timer, 0);
+    step(lane, fd, events);
+    for (int i = 1; i < STEPS_MOST && is_due(lane) && loop_now_fresh(loop) < end; i++) {
+        loop_timer_cancel(loop, &lane->timer);
+        step(lane, CURL_SOCKET_TIMEOUT, 0);
+    }
     drain(lane);
 }
 
@@ -201,8 +202,7 @@ static int set_timer(CURLM *multi, long timeout_ms, void *arg)
 {
     struct lane *lane = arg;
     (void)multi;
-    lane->again = lane->acting && timeout_ms == 0;
-    if (timeout_ms < 0 || lane->again)
+    if (timeout_ms < 0)
         loop_timer_cancel(lane->transport->loop, &lane->timer);
     else
         loop_timer_set(lane->transport->loop, &lane->timer, timeout_ms * NSEC_PER_MSEC);

@@ -264,7 +264,20 @@ static void unreachable(struct window *window, struct window_request *request)
     try_again(window, request, lease_delay(request, window->hold_ns - now));
 }
 
-/* Tells the limit what an answer means for it. */
+/*
+ * Others may need the server, which this process cannot see: the more an event took beyond what
+ * they take at best, the longer a rest.
+ */
+static void rest_events(struct window *window, int64_t latency_ns)
+{
+    const double latency = (double)latency_ns, least = window->event_least * EVENT_FADES;
+    window->event_least = window->event_least > 0 && least < latency ? least : latency;
+    const double excess = fmax(latency - window->event_least * EVENT_SLOW, 0);
+    const double rest = fmin(EVENT_REST * excess, EVENT_REST_MOST);
+    window->events_ns = loop_now(window->loop) + (int64_t)rest;
+}
+
+/* Tells the limit, and the events that wait, what an answer means for them. */
 static void measure(struct window *window, const struct window_request *request,
                     const struct kube_result *result)
 {
@@ -281,20 +294,9 @@ static void measure(struct window *window, const struct window_request *request,
         window->rejecting = false;
         window_limit_answer(&window->limit, (enum window_class)request->cls, result->latency_ns,
                             window->full_ns >= now - result->latency_ns, now);
+        if (request->cls == WINDOW_EVENT)
+            rest_events(window, result->latency_ns);
     }
-}
-
-/*
- * Others may need the server, which this process cannot see: the more an event took beyond what
- * they take at best, the longer a rest.
- */
-static void rest_events(struct window *window, int64_t latency_ns)
-{
-    const double latency = (double)latency_ns, least = window->event_least * EVENT_FADES;
-    window->event_least = window->event_least > 0 && least < latency ? least : latency;
-    const double excess = fmax(latency - window->event_least * EVENT_SLOW, 0);
-    const double rest = fmin(EVENT_REST * excess, EVENT_REST_MOST);
-    window->events_ns = loop_now(window->loop) + (int64_t)rest;
 }
 
 static void answered(const struct kube_result *result, void *arg)
@@ -303,8 +305,6 @@ static void answered(const struct kube_result *result, void *arg)
     struct window *window = request->flow->window;
 
     leave_flight(window, request);
-    if (request->cls == WINDOW_EVENT)
-        rest_events(window, result->latency_ns);
     loop_defer(window->loop, &window->pump);
     if (result->outcome == KUBE_ANSWERED && window->observe)
         window->observe((enum window_class)request->cls, result->latency_ns, window->observe_arg);
