@@ -22,11 +22,11 @@ static bool keep_annotation(struct str key)
            str_is(key, KEY_SCORING_WEIGHT);
 }
 
-static void affinity_raw(struct json_reader *reader, struct draft *draft)
+/* The next value as it stands; null is the same as absent. */
+static struct str raw_value(struct json_reader *reader)
 {
-    draft->demand.affinity = json_raw(reader);
-    if (str_is(draft->demand.affinity, "null"))
-        draft->demand.affinity = STR_NULL;
+    struct str raw = json_raw(reader);
+    return str_is(raw, "null") ? STR_NULL : raw;
 }
 
 static void gate_read(struct json_reader *reader, struct pod *pod)
@@ -64,11 +64,13 @@ static bool demand_member(struct json_reader *reader, struct str key, struct dra
     else if (str_is(key, "resources"))
         pod_demand_whole(reader, &draft->demand);
     else if (str_is(key, "nodeSelector"))
-        draft->demand.node_selector = json_raw(reader);
+        draft->demand.node_selector = raw_value(reader);
     else if (str_is(key, "affinity"))
-        affinity_raw(reader, draft);
+        draft->demand.affinity = raw_value(reader);
     else if (str_is(key, "tolerations"))
-        draft->demand.tolerations = json_raw(reader);
+        draft->demand.tolerations = raw_value(reader);
+    else if (str_is(key, "topologySpreadConstraints"))
+        draft->demand.spread = raw_value(reader);
     else
         return false;
     return true;
@@ -205,7 +207,7 @@ static void set_text(const char **slot, const char *text)
     *slot = intern_get(str_of(text));
 }
 
-/* What the pod says about itself in annotations and labels; both are dropped then. */
+/* What the pod says about itself in annotations and labels. */
 static void finish_names(struct draft *draft)
 {
     struct pod *pod = draft->pod;
@@ -224,8 +226,8 @@ static void finish_names(struct draft *draft)
     if (!pod->scheduler)
         set_text(&pod->scheduler, NULL);
     pod->ordinal = ordinal_of(meta->name);
-    kube_pairs_clear(&meta->labels);
-    kube_pairs_clear(&meta->annotations);
+    pod->index = intern_ref(kube_pairs_get(&meta->labels, KEY_TASK_INDEX));
+    pod->labels = label_set_get(meta->ns, &meta->labels);
 }
 
 static struct str annotation(const struct draft *draft, const char *key, struct arena *arena)
@@ -246,10 +248,13 @@ static int finish(struct draft *draft, struct json_reader *reader, struct arena 
     draft->demand.scoring_type = annotation(draft, KEY_SCORING_TYPE, arena);
     draft->demand.scoring_weight = annotation(draft, KEY_SCORING_WEIGHT, arena);
     finish_names(draft);
-    pod->cls = pod_class_get(&draft->demand, arena);
+    pod->cls = pod_class_get(&draft->demand, &pod->meta, arena);
+    kube_pairs_clear(&pod->meta.labels);
+    kube_pairs_clear(&pod->meta.annotations);
     if (!pod->cls)
         return error_set(err, ERROR_INVALID,
-                         "pod %s/%s: its nodeSelector, affinity or tolerations cannot be read",
+                         "pod %s/%s: its nodeSelector, affinity, tolerations or "
+                         "topologySpreadConstraints cannot be read",
                          pod->meta.ns, pod->meta.name);
     return 0;
 }
@@ -285,6 +290,8 @@ void pod_unref(struct pod *pod)
         return;
     kube_meta_clear(&pod->meta);
     pod_class_unref(pod->cls);
+    label_set_unref(pod->labels);
+    intern_put(pod->index);
     intern_put(pod->scheduler);
     intern_put(pod->node);
     intern_put(pod->group);

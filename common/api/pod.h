@@ -5,12 +5,14 @@
  * Pods that ask for the same and may run in the same places share one struct pod_class, so that
  * whether and how well they fit a node is worked out once for all of them. Loop thread only.
  *
- * Of affinity only required node affinity is read; pod affinity, spreading, host ports and volumes
- * are not.
+ * Volumes are not read.
  */
 #ifndef PUMICE_API_POD_H
 #define PUMICE_API_POD_H
 
+#include "api/hostports.h"
+#include "api/labels.h"
+#include "api/pod_rules.h"
 #include "api/podstate.h"
 #include "api/resources.h"
 #include "api/selector.h"
@@ -18,28 +20,37 @@
 /* How a pod wants nodes to be scored, whatever the configuration says of its resources. */
 enum pod_scoring { SCORING_AS_CONFIGURED, SCORING_EMPTIEST, SCORING_FULLEST };
 
-/* What pods of one kind ask for. Shared by content, counted, immutable but for `scratch`. */
+/* What pods of one kind ask for. Shared by content, counted, immutable but for its end. */
 struct pod_class {
     uint64_t id;                 /* in order of first sight, never reused */
     struct resource_set request; /* with one of RESOURCE_PODS */
     struct kube_pairs node_selector;
-    struct node_selector affinity; /* required node affinity */
+    struct node_selector affinity;    /* required node affinity */
+    struct preferred_terms preferred; /* preferred node affinity */
     struct tolerations tolerations;
+    struct pod_rules rules; /* of where other pods are */
+    struct host_ports ports;
+    const char **images;  /* owned array, interned, with a tag; of containers that name one, */
+    uint32_t image_count; /* once for each container */
+    uint32_t containers;  /* init containers, too */
     struct resource_set scoring_weights; /* with `scoring`; resources that are not there count 0 */
     enum pod_scoring scoring;
     bool best_effort; /* asks for nothing but its place */
     char *key;        /* owned; the content, for finding it again */
     size_t key_size;
     uint32_t refs;
-    void *scratch; /* the scheduler's own, NULL at first; the holder keeps a reference meanwhile */
+    /* The scheduler's own, NULL at first; the holder keeps a reference meanwhile. */
+    void *scratch, *census;
 };
 
 /* The scheduling gate that waits for room in the queue alone. */
 #define KEY_QUEUE_GATE "scheduling.volcano.sh/queue-allocation-gate"
 
 struct pod {
-    struct kube_meta meta; /* labels and annotations are dropped after reading */
-    struct pod_class *cls; /* counted */
+    struct kube_meta meta;    /* labels and annotations are dropped after reading */
+    struct pod_class *cls;    /* counted */
+    struct label_set *labels; /* counted */
+    const char *index;        /* interned; its label volcano.sh/task-index, NULL without one */
     const char *scheduler; /* interned; spec.schedulerName */
     const char *node;      /* interned; spec.nodeName, "" when unbound */
     const char *group;     /* interned; name of its PodGroup, "" for none */

@@ -14,8 +14,10 @@ static void given_clear(struct given_demand *given)
 
 void pod_demand_clear(struct pod_demand *demand)
 {
-    for (size_t i = 0; i < demand->containers.n; i++)
+    for (size_t i = 0; i < demand->containers.n; i++) {
         resource_set_clear(&demand->containers.items[i].requests);
+        host_ports_clear(&demand->containers.items[i].ports);
+    }
     vec_clear(&demand->containers);
     for (size_t i = 0; i < demand->statuses.n; i++)
         given_clear(&demand->statuses.items[i]);
@@ -74,6 +76,10 @@ static void container_read(struct json_reader *reader, struct container_demand *
             requests_read(reader, &container->requests);
         else if (str_is(key, "name"))
             container->name = json_str(reader);
+        else if (str_is(key, "image"))
+            container->image = json_str(reader);
+        else if (str_is(key, "ports"))
+            host_ports_read(reader, &container->ports);
         else if (str_is(key, "restartPolicy") && container->kind != CONTAINER_MAIN)
             container->kind =
                 str_is(json_str(reader), "Always") ? CONTAINER_SIDECAR : CONTAINER_INIT;

@@ -194,6 +194,51 @@ bool node_selector_matches(const struct node_selector *selector, const char *nod
     return false;
 }
 
+static void preferred_read(struct json_reader *reader, struct preferred_term *preferred)
+{
+    struct str key;
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (str_is(key, "weight"))
+            preferred->weight = json_i32(reader);
+        else if (str_is(key, "preference"))
+            term_read(reader, &preferred->term);
+        else
+            json_skip(reader);
+    }
+}
+
+void preferred_terms_read(struct json_reader *reader, struct preferred_terms *terms)
+{
+    if (!json_array(reader))
+        return;
+    while (json_item(reader)) {
+        terms->items = xreallocarray(terms->items, terms->n + 1, sizeof(*terms->items));
+        struct preferred_term *preferred = &terms->items[terms->n++];
+        *preferred = (struct preferred_term){.weight = 0};
+        preferred_read(reader, preferred);
+    }
+}
+
+void preferred_terms_clear(struct preferred_terms *terms)
+{
+    for (uint32_t i = 0; i < terms->n; i++)
+        term_clear(&terms->items[i].term);
+    free(terms->items);
+    *terms = (struct preferred_terms){NULL, 0};
+}
+
+int64_t preferred_terms_weight(const struct preferred_terms *terms, const char *node_name,
+                               const struct kube_pairs *labels)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < terms->n; i++)
+        if (term_matches(&terms->items[i].term, node_name, labels))
+            sum += terms->items[i].weight;
+    return sum;
+}
+
 bool node_labels_hold(const struct kube_pairs *labels, const struct kube_pairs *wanted)
 {
     for (uint32_t i = 0; i < wanted->n; i++) {
@@ -202,6 +247,83 @@ bool node_labels_hold(const struct kube_pairs *labels, const struct kube_pairs *
             return false;
     }
     return true;
+}
+
+/* ---- label selectors ------------------------------------------------------------------------- */
+
+void label_selector_add(struct label_selector *selector, const char *key, const char *value)
+{
+    struct selector_term *all = &selector->all;
+    all->items = xreallocarray(all->items, all->n + 1, sizeof(*all->items));
+    struct selector_requirement *requirement = &all->items[all->n++];
+    *requirement = (struct selector_requirement){.key = intern_ref(key), .op = SELECTOR_IN};
+    requirement->values = xreallocarray(NULL, 1, sizeof(*requirement->values));
+    requirement->values[requirement->value_count++] = intern_ref(value);
+}
+
+static void match_labels_read(struct json_reader *reader, struct label_selector *selector)
+{
+    struct kube_pairs pairs = {NULL, 0};
+    kube_pairs_read(reader, &pairs, NULL);
+    for (uint32_t i = 0; i < pairs.n; i++)
+        label_selector_add(selector, pairs.items[i].key, pairs.items[i].value);
+    kube_pairs_clear(&pairs);
+}
+
+void label_selector_read(struct json_reader *reader, struct label_selector *selector)
+{
+    struct str key;
+    if (!json_object(reader))
+        return;
+    selector->present = true;
+    while (json_key(reader, &key)) {
+        if (str_is(key, "matchLabels"))
+            match_labels_read(reader, selector);
+        else if (str_is(key, "matchExpressions"))
+            requirements_read(reader, &selector->all, false);
+        else
+            json_skip(reader);
+    }
+}
+
+void label_selector_clear(struct label_selector *selector)
+{
+    term_clear(&selector->all);
+    *selector = (struct label_selector){.present = false};
+}
+
+bool label_selector_matches(const struct label_selector *selector, label_value_fn *value_of,
+                            const void *labels)
+{
+    if (!selector->present)
+        return false;
+    for (uint32_t i = 0; i < selector->all.n; i++) {
+        const struct selector_requirement *requirement = &selector->all.items[i];
+        if (!requirement_matches(requirement, value_of(labels, requirement->key)))
+            return false;
+    }
+    return true;
+}
+
+bool label_selector_names(const struct label_selector *selector, const char *key)
+{
+    for (uint32_t i = 0; i < selector->all.n; i++)
+        if (strcmp(selector->all.items[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+/* No label and no operator holds a line break, so texts cannot run into one another. */
+void label_selector_write(const struct label_selector *selector, struct buf *out)
+{
+    buf_add_cstr(out, selector->present ? "yes\n" : "no\n");
+    for (uint32_t i = 0; i < selector->all.n; i++) {
+        const struct selector_requirement *requirement = &selector->all.items[i];
+        buf_printf(out, "%d %s", (int)requirement->op, requirement->key);
+        for (uint32_t v = 0; v < requirement->value_count; v++)
+            buf_printf(out, " %s", requirement->values[v]);
+        buf_add_char(out, '\n');
+    }
 }
 
 /* ---- taints ---------------------------------------------------------------------------------- */
@@ -335,18 +457,32 @@ bool toleration_covers(const struct toleration *toleration, const struct taint *
     return toleration->exists || strcmp(toleration->value, taint->value) == 0;
 }
 
+static bool is_tolerated(const struct taint *taint, const struct tolerations *tolerations)
+{
+    for (uint32_t i = 0; i < tolerations->n; i++)
+        if (toleration_covers(&tolerations->items[i], taint))
+            return true;
+    return false;
+}
+
 const struct taint *taints_untolerated(const struct taints *taints,
                                        const struct tolerations *tolerations)
 {
     for (uint32_t i = 0; i < taints->n; i++) {
         const struct taint *taint = &taints->items[i];
-        if (taint->effect != TAINT_NO_SCHEDULE && taint->effect != TAINT_NO_EXECUTE)
-            continue;
-        bool covered = false;
-        for (uint32_t t = 0; t < tolerations->n && !covered; t++)
-            covered = toleration_covers(&tolerations->items[t], taint);
-        if (!covered)
+        bool keeps_away =
+            taint->effect == TAINT_NO_SCHEDULE || taint->effect == TAINT_NO_EXECUTE;
+        if (keeps_away && !is_tolerated(taint, tolerations))
             return taint;
     }
     return NULL;
+}
+
+uint32_t taints_unpreferred(const struct taints *taints, const struct tolerations *tolerations)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < taints->n; i++)
+        count += taints->items[i].effect == TAINT_PREFER_NO_SCHEDULE &&
+                 !is_tolerated(&taints->items[i], tolerations);
+    return count;
 }

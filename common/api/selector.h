@@ -1,6 +1,6 @@
 /*
- * Where a pod may run: node selectors, required node affinity, taints and tolerations, by
- * Kubernetes' rules.
+ * Where a pod may run: node selectors, node affinity, taints and tolerations; and which pods and
+ * namespaces a label selector means. By Kubernetes' rules.
  *
  * Texts are interned. Everything is read from JSON once and matched many times. Loop thread only.
  */
@@ -51,6 +51,48 @@ bool node_selector_matches(const struct node_selector *selector, const char *nod
 /* True when `labels` holds every pair of `wanted` (a pod's nodeSelector). */
 bool node_labels_hold(const struct kube_pairs *labels, const struct kube_pairs *wanted);
 
+/* One of a pod's preferredDuringSchedulingIgnoredDuringExecution terms. */
+struct preferred_term {
+    struct selector_term term;
+    int32_t weight; /* 1 to 100 */
+};
+
+struct preferred_terms {
+    struct preferred_term *items; /* owned */
+    uint32_t n;
+};
+
+/* Reads the array that comes next; `terms` must be zero. */
+void preferred_terms_read(struct json_reader *reader, struct preferred_terms *terms);
+void preferred_terms_clear(struct preferred_terms *terms);
+/* The sum of the weights of those that match the node. */
+int64_t preferred_terms_weight(const struct preferred_terms *terms, const char *node_name,
+                               const struct kube_pairs *labels);
+
+/* ---- selectors of pods and namespaces -----------------------------------------------------------
+ */
+
+/* A metav1.LabelSelector. Absent it selects nothing, without requirements everything. */
+struct label_selector {
+    struct selector_term all; /* matchLabels as In with one value, then matchExpressions */
+    bool present;
+};
+
+/* The value of a label, NULL when it is absent. */
+typedef const char *label_value_fn(const void *labels, const char *key);
+
+/* Reads the value that comes next; null leaves it absent. `selector` must be zero. */
+void label_selector_read(struct json_reader *reader, struct label_selector *selector);
+void label_selector_clear(struct label_selector *selector);
+/* One more requirement: the label has this value. */
+void label_selector_add(struct label_selector *selector, const char *key, const char *value);
+bool label_selector_matches(const struct label_selector *selector, label_value_fn *value_of,
+                            const void *labels);
+/* Whether it looks at that label at all. */
+bool label_selector_names(const struct label_selector *selector, const char *key);
+/* Writes what it selects, so that equal texts select the same. */
+void label_selector_write(const struct label_selector *selector, struct buf *out);
+
 /* ---- taints -----------------------------------------------------------------------------------
  */
 
@@ -94,5 +136,7 @@ bool toleration_covers(const struct toleration *toleration, const struct taint *
 /* The first taint with effect NoSchedule or NoExecute that none covers, or NULL. */
 const struct taint *taints_untolerated(const struct taints *taints,
                                        const struct tolerations *tolerations);
+/* How many taints with effect PreferNoSchedule none covers. */
+uint32_t taints_unpreferred(const struct taints *taints, const struct tolerations *tolerations);
 
 #endif
