@@ -34,10 +34,14 @@ static void key_rules(struct buf *key, const struct pod_demand *demand,
         buf_printf(key, "\n%s=%s", meta->labels.items[i].key, meta->labels.items[i].value);
 }
 
+/* How many containers there are matters where images do. */
 static void key_containers(struct buf *key, const struct pod_demand *demand)
 {
-    buf_printf(key, "\n%zu", demand->containers.n);
-    for (size_t i = 0; i < demand->containers.n; i++) {
+    bool any = false;
+    for (size_t i = 0; i < demand->containers.n; i++)
+        any = any || demand->containers.items[i].image.n || demand->containers.items[i].ports.n;
+    buf_add_char(key, '\n');
+    for (size_t i = 0; i < demand->containers.n && any; i++) {
         const struct container_demand *container = &demand->containers.items[i];
         buf_add_char(key, ' ');
         buf_add_str(key, container->image);

@@ -196,7 +196,7 @@ static void selectors_write_what_they_select(void **state)
         "null",
         "{}",
         "{\"matchLabels\":{\"a\":\"b\"}}",
-        "{\"matchLabels\":{\"a\":\"b c\"}}",
+        "{\"matchLabels\":{\"a\":\"c\"}}",
         "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"In\",\"values\":[\"b\",\"c\"]}]}",
         "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"NotIn\",\"values\":[\"b\",\"c\"]}]}",
         "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Exists\"}]}",
