@@ -10,8 +10,8 @@
  * the better one of places 2p and 2p + 1, and node i stands at place cap + i. A change goes up the
  * tree only as far as it changes who wins, which is two places on average.
  */
-#include "scheduler/fit_private.h"
 #include "base/ensure.h"
+#include "scheduler/fit_private.h"
 #include "scheduler/holds.h"
 #include "scheduler/images.h"
 #include "scheduler/plugins/score.h"

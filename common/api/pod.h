@@ -51,12 +51,12 @@ struct pod {
     struct pod_class *cls;    /* counted */
     struct label_set *labels; /* counted */
     const char *index;        /* interned; its label volcano.sh/task-index, NULL without one */
-    const char *scheduler; /* interned; spec.schedulerName */
-    const char *node;      /* interned; spec.nodeName, "" when unbound */
-    const char *group;     /* interned; name of its PodGroup, "" for none */
-    const char *role;      /* interned; its task in the job, "" for none */
-    int32_t priority;      /* its rank within the job: task-priority, else spec.priority, else 1 */
-    uint32_t ordinal;      /* number at the end of its name, UINT32_MAX without one */
+    const char *scheduler;    /* interned; spec.schedulerName */
+    const char *node;         /* interned; spec.nodeName, "" when unbound */
+    const char *group;        /* interned; name of its PodGroup, "" for none */
+    const char *role;         /* interned; its task in the job, "" for none */
+    int32_t priority; /* its rank within the job: task-priority, else spec.priority, else 1 */
+    uint32_t ordinal; /* number at the end of its name, UINT32_MAX without one */
     enum pod_phase phase;
     bool critical;        /* of one of the system's classes of priority */
     bool gated;           /* has scheduling gates */

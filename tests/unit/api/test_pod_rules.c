@@ -44,13 +44,30 @@ static void end(struct pod *pod)
 static void terms_are_read(void **state)
 {
     (void)state;
-    struct pod *pod = decode(
-        "\"affinity\":{\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[" TERM(
-            "") "],\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":30,"
-                "\"podAffinityTerm\":" TERM(",\"namespaces\":[\"b\",\"c\"]") "}]},"
-        "\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[" TERM(
-            ",\"namespaceSelector\":{}") "],\"preferredDuringSchedulingIgnoredDuringExecution\":[{"
-        "\"weight\":5,\"podAffinityTerm\":" TERM(",\"namespaceSelector\":null") "}]}}");
+    struct
+        pod *pod = decode("\"affinity\":{\"podAffinity\":{"
+                          "\"requiredDuringSchedulingIgnoredDuringExecution\":[" TERM(
+                              "") "],\"preferredDuringSchedulingIgnoredDuringExecution\":[{"
+                                  "\"weight\":30,"
+                                  "\"podAffinityTerm\":" TERM(
+                                      ",\"namespaces\":[\"b\",\"c\"]") "}]},"
+                                                                       "\"podAntiAffinity\":{"
+                                                                       "\"requiredDuringSchedulingI"
+                                                                       "gnoredDuringExecution\":"
+                                                                       "[" TERM(
+                                                                           ",\"namespaceSelector\":"
+                                                                           "{}") "],"
+                                                                                 "\"preferredDuring"
+                                                                                 "SchedulingIgnored"
+                                                                                 "DuringExecution\""
+                                                                                 ":[{"
+                                                                                 "\"weight\":5,"
+                                                                                 "\"podAffinityTerm"
+                                                                                 "\":" TERM(
+                                                                                     ",\"namespaceS"
+                                                                                     "elector\":"
+                                                                                     "null") "}]}"
+                                                                                             "}");
     const struct pod_rules *rules = &pod->cls->rules;
     assert_int_equal(rules->term_count, 4);
     assert_int_equal(rules->terms[0].kind, TERM_AFFINITY);
@@ -282,7 +299,8 @@ static void broken_rules_are_refused(void **state)
     (void)state;
     static const char *const bad[] = {
         "\"affinity\":{\"podAffinity\":[]}",
-        "\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{}}}",
+        "\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{}}"
+        "}",
         "\"topologySpreadConstraints\":{}",
         "\"topologySpreadConstraints\":[{\"maxSkew\":\"x\"}]",
         "\"containers\":[{\"ports\":{}}]",

@@ -11,14 +11,14 @@
 #define HOST ",\"topologyKey\":\"kubernetes.io/hostname\""
 #define ZONE ",\"topologyKey\":\"zone\""
 #define APART(where)                                                                               \
-    ",\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{"    \
-    OURS where "}]}}"
+    ",\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":["     \
+    "{" OURS where "}]}}"
 #define NEAR(where)                                                                                \
-    ",\"affinity\":{\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{"        \
-    OURS where "}]}}"
+    ",\"affinity\":{\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":["         \
+    "{" OURS where "}]}}"
 #define SPREAD(where, when)                                                                        \
-    ",\"topologySpreadConstraints\":[{\"maxSkew\":1,\"whenUnsatisfiable\":\"" when "\"," OURS      \
-    where "}]"
+    ",\"topologySpreadConstraints\":[{\"maxSkew\":1,\"whenUnsatisfiable\":\"" when                 \
+    "\"," OURS where "}]"
 
 /* Nodes n0, n1, ... of `cpu` CPUs, in zones z0, z1, z2 by turns. */
 static void add_zoned_nodes(struct cluster *c, unsigned count, const char *cpu)
