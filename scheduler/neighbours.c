@@ -38,21 +38,15 @@ struct neighbours {
 
 /* ---- whom other pods mean -------------------------------------------------------------------- */
 
-static struct pod_labels labels_of(const struct kin *kin)
-{
-    return (struct pod_labels){kin->labels, kin->index};
-}
-
 static const struct census_set *set_of(const struct kin *kin)
 {
-    return kin->labels ? kin->labels->scratch : NULL;
+    return kin->labels.set ? kin->labels.set->scratch : NULL;
 }
 
 static bool is_meant(const struct cache *cache, const struct kin *kin,
                      const struct population *population)
 {
-    struct pod_labels labels = labels_of(kin);
-    return kin->labels && population_means(cache, population, &labels);
+    return kin->labels.set && population_means(cache, population, &kin->labels);
 }
 
 /* Visits the terms of pods on nodes that mean such pods. */

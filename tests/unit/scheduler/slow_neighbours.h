@@ -49,7 +49,7 @@ static inline bool slow_same(const struct sched_node *a, const struct sched_node
 
 static inline struct pod_labels slow_labels(const struct sched_task *task)
 {
-    return (struct pod_labels){task->pod->labels, task->pod->index};
+    return pod_labels_of(task->pod);
 }
 
 /* ---- affinity -------------------------------------------------------------------------------- */

@@ -85,8 +85,8 @@ static struct slow_pod pod_of(const struct cache *cache)
     const struct heap_node *first = slow.group ? heap_peek(&slow.group->pending) : NULL;
     const struct sched_task *task =
         first ? const_container_of(first, struct sched_task, waiting) : NULL;
-    return (struct slow_pod){
-        cache, slow.cls, {task ? task->pod->labels : NULL, task ? task->pod->index : NULL}};
+    const struct pod_labels none = {NULL, -1};
+    return (struct slow_pod){cache, slow.cls, task ? pod_labels_of(task->pod) : none};
 }
 
 /* Which nodes fit, and their scores. */
