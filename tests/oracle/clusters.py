@@ -1,7 +1,7 @@
 """Small clusters and a pod that is to be placed, by chance but the same ones for the same seed.
 
 A case is what askkube reads: nodes, pods that have a node, namespaces, storage objects, and the pod.
-One to four aspects are drawn for each (taints, pod affinity, ...), so that a case is about
+Up to four aspects are drawn for each (taints, pod affinity, ...), so that a case is about
 something and most of them have both nodes that fit and nodes that do not. Objects are as the API server
 keeps them: with the defaults that a scheduler reads, and with `matchLabelKeys` merged into selectors.
 """
@@ -35,8 +35,7 @@ ASPECTS = {"taints": 3.5, "cordon": 3, "selector": 2, "affinity": 6, "preferredN
            "podAffinity": 4.5, "podAntiAffinity": 3.5, "preferredPods": 3.5, "symmetric": 3.5,
            "spreadHard": 5, "spreadSoft": 4, "ports": 3.5, "images": 4.5, "resources": 5,
            "gates": 2}
-HOW_MANY = (1, 2, 3, 4)
-HOW_OFTEN = (3, 4, 2, 1)
+HOW_MANY = {False: {1: 3, 2: 4, 3: 2, 4: 1}, True: {0: 1, 1: 3, 2: 1}}  # True: with storage
 
 
 def cases(seed, count, volumes=False):
@@ -47,24 +46,25 @@ def cases(seed, count, volumes=False):
 def case(seed, number, volumes=False):
     """One case, the same at any time."""
     rng = random.Random(f"{seed} {number} {volumes}")
-    made = Maker(rng).make()
+    made = Maker(rng, volumes).make()
     if volumes:
         add_volumes(rng, made)
     return made
 
 
-def draw_aspects(rng):
-    """The set of what a case is about."""
-    names, weights = list(ASPECTS), list(ASPECTS.values())
-    return set(rng.choices(names, weights, k=rng.choices(HOW_MANY, HOW_OFTEN)[0]))
+def draw_aspects(rng, volumes):
+    """The set of what a case is about, besides storage."""
+    often = HOW_MANY[volumes]
+    count = rng.choices(list(often), list(often.values()))[0]
+    return set(rng.choices(list(ASPECTS), list(ASPECTS.values()), k=count))
 
 
 class Maker:
     """Makes one case."""
 
-    def __init__(self, rng):
+    def __init__(self, rng, volumes):
         self.rng = rng
-        self.aspects = draw_aspects(rng)
+        self.aspects = draw_aspects(rng, volumes)
         self.nodes = []
         self.pods = []
         self.pod = None

@@ -14,9 +14,11 @@ BOUND = {"pv.kubernetes.io/bind-completed": "yes"}
 SELECTED = "volume.kubernetes.io/selected-node"
 
 # How often a volume of the pod is of each kind.
-KINDS = {"boundAffinity": 5, "boundZone": 5, "local": 7, "dynamic": 3, "selected": 2, "zonal": 3,
-         "once": 5, "ephemeral": 3, "disk": 4, "immediate": 1.2, "missing": 1, "lost": 1,
-         "noVolume": 1, "noClass": 1, "deleted": 1, "prebound": 1}
+KINDS = {"boundAffinity": 5, "boundZone": 7, "local": 7, "dynamic": 3, "selected": 2.5, "zonal": 3,
+         "once": 5, "ephemeral": 3, "disk": 4, "prebound": 2.5}
+# Those with which no node will do: a pod has one at most, and so often one.
+HOPELESS = ("immediate", "missing", "lost", "noVolume", "noClass", "deleted")
+HOPE = 0.6
 
 
 def add_volumes(rng, case):
@@ -57,8 +59,11 @@ class Storage:
         for _ in range(self.rng.randint(0, 5)):
             self._free_volume()
         self._others()
-        kinds, weights = list(KINDS), list(KINDS.values())
-        for kind in self.rng.choices(kinds, weights, k=self.rng.choices((1, 2, 3), (5, 3, 1))[0]):
+        kinds = self.rng.choices(list(KINDS), list(KINDS.values()),
+                                 k=self.rng.choices((1, 2, 3), (5, 3, 1))[0])
+        if not self.chance(HOPE):
+            kinds.insert(self.rng.randint(0, len(kinds)), self.rng.choice(HOPELESS))
+        for kind in kinds:
             getattr(self, "_use_" + kind)()
 
     # Objects
@@ -174,7 +179,7 @@ class Storage:
         claim = self._claim("now")
         volume = self._volume("now", "Bound")
         zone = self.rng.choice(("z1", "z2", "z3", "z1__z2", "z2__z3"))
-        volume["metadata"]["labels"][OLD_ZONE if self.chance(0.25) else ZONE] = zone
+        volume["metadata"]["labels"][OLD_ZONE if self.chance(0.4) else ZONE] = zone
         if self.chance(0.2):
             volume["metadata"]["labels"][REGION] = self.rng.choice(("r1", "r2"))
         self._bind(claim, volume)
@@ -182,7 +187,7 @@ class Storage:
 
     def _use_local(self):
         claim = self._claim("local")
-        if self.chance(0.25):
+        if self.chance(0.35):
             claim["spec"]["selector"] = {"matchLabels": {"speed": self.rng.choice(
                 ("fast", "slow"))}}
         if self.chance(0.1):
@@ -209,7 +214,7 @@ class Storage:
         claim = self._claim("wait", mode="ReadWriteOncePod")
         self._bind(claim, self._volume("wait", "Bound", accessModes=["ReadWriteOncePod"]))
         self._use(claim)
-        if self._neighbours() and self.chance(0.45):
+        if self._neighbours() and self.chance(0.7):
             self._use(claim, self.rng.choice(self._neighbours()))
 
     def _use_ephemeral(self):
