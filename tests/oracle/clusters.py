@@ -285,7 +285,7 @@ class Maker:
         operator = self.rng.choice(("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"))
         if operator in ("Gt", "Lt"):
             return {"key": "gen", "operator": operator,
-                    "values": [self.rng.choice(("0", "1", "2", "4", "6", "-1"))]}
+                    "values": [self.rng.choice(("0", "1", "2", "4", "6"))]}
         key = self.rng.choice(("disk", "gen", RACK, ZONE))
         if operator == "Exists":
             return {"key": key, "operator": operator}
