@@ -60,6 +60,8 @@ static bool demand_member(struct json_reader *reader, struct str key, struct dra
         pod_demand_containers(reader, &draft->demand, false);
     else if (str_is(key, "initContainers"))
         pod_demand_containers(reader, &draft->demand, true);
+    else if (str_is(key, "volumes"))
+        pod_demand_volumes(reader, &draft->demand);
     else if (str_is(key, "overhead"))
         resource_set_read(reader, &draft->demand.overhead);
     else if (str_is(key, "resources"))

@@ -30,8 +30,8 @@ struct pod_class {
     struct tolerations tolerations;
     struct pod_rules rules; /* of where other pods are */
     struct host_ports ports;
-    const char **images;  /* owned array, interned, with a tag; of containers that name one, */
-    uint32_t image_count; /* once for each container */
+    const char **images;  /* owned array, interned, with a tag; of containers and volumes that */
+    uint32_t image_count; /* name one, once for each */
     uint32_t containers;  /* init containers, too */
     struct resource_set scoring_weights; /* with `scoring`; resources that are not there count 0 */
     enum pod_scoring scoring;

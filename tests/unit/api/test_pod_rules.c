@@ -302,10 +302,13 @@ static void ports_of_init_containers_do_not_count(void **state)
 static void images_have_a_tag(void **state)
 {
     (void)state;
-    struct pod *pod = decode("\"initContainers\":[{\"image\":\"a\"}],\"containers\":[{\"image\":"
+    struct pod *pod = decode("\"volumes\":[{\"name\":\"v\",\"image\":{\"reference\":\"v:2\"}},{"
+                             "\"name\":\"w\",\"emptyDir\":{}}],"
+                             "\"initContainers\":[{\"image\":\"a\"}],\"containers\":[{\"image\":"
                              "\"host:5000/b\"},{\"image\":\"host:5000/c:1\"},{\"image\":\"\"}]");
     assert_int_equal(pod->cls->containers, 4);
-    assert_int_equal(pod->cls->image_count, 3);
+    assert_int_equal(pod->cls->image_count, 4);
+    assert_string_equal(pod->cls->images[3], "v:2");
     assert_string_equal(pod->cls->images[0], "a:latest");
     assert_string_equal(pod->cls->images[1], "host:5000/b:latest");
     assert_string_equal(pod->cls->images[2], "host:5000/c:1");

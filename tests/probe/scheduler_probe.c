@@ -1,8 +1,8 @@
 /*
- * placement_probe: what the scheduler makes of one pod and a small cluster, on stdin and stdout,
+ * scheduler_probe: what the scheduler makes of one pod and a small cluster, on stdin and stdout,
  * for the oracle of tests/oracle that puts the same question to kube-scheduler's plugins.
  *
- *     placement_probe placement
+ *     scheduler_probe placement
  *
  * Reads one case a line, {"nodes": [...], "pods": [...], "namespaces": [...], "pod": {...}} with
  * objects as the API server has them, and prints for each {"nodes": {NAME: {"refused": TEXT or
@@ -55,7 +55,7 @@ struct probe {
 
 static _Noreturn void refuse(const char *what, const char *why)
 {
-    fprintf(stderr, "placement_probe: %s: %s\n", what, why);
+    fprintf(stderr, "scheduler_probe: %s: %s\n", what, why);
     exit(1);
 }
 
@@ -234,7 +234,7 @@ int main(int argc, char **argv)
     char *line = NULL;
     size_t size = 0;
     if (argc != 2 || strcmp(argv[1], "placement") != 0) {
-        fprintf(stderr, "usage: placement_probe placement\n");
+        fprintf(stderr, "usage: scheduler_probe placement\n");
         return 2;
     }
     probe.loop = loop_new_virtual(1, INT64_C(1764000000) * NSEC_PER_SEC);
