@@ -204,6 +204,83 @@ bool node_labels_hold(const struct kube_pairs *labels, const struct kube_pairs *
     return true;
 }
 
+/* ---- label selectors ------------------------------------------------------------------------- */
+
+void label_selector_add(struct label_selector *selector, const char *key, const char *value)
+{
+    struct selector_term *all = &selector->all;
+    all->items = xreallocarray(all->items, all->n + 1, sizeof(*all->items));
+    struct selector_requirement *requirement = &all->items[all->n++];
+    *requirement = (struct selector_requirement){.key = intern_ref(key), .op = SELECTOR_IN};
+    requirement->values = xreallocarray(NULL, 1, sizeof(*requirement->values));
+    requirement->values[requirement->value_count++] = intern_ref(value);
+}
+
+static void match_labels_read(struct json_reader *reader, struct label_selector *selector)
+{
+    struct kube_pairs pairs = {NULL, 0};
+    kube_pairs_read(reader, &pairs, NULL);
+    for (uint32_t i = 0; i < pairs.n; i++)
+        label_selector_add(selector, pairs.items[i].key, pairs.items[i].value);
+    kube_pairs_clear(&pairs);
+}
+
+void label_selector_read(struct json_reader *reader, struct label_selector *selector)
+{
+    struct str key;
+    if (!json_object(reader))
+        return;
+    selector->present = true;
+    while (json_key(reader, &key)) {
+        if (str_is(key, "matchLabels"))
+            match_labels_read(reader, selector);
+        else if (str_is(key, "matchExpressions"))
+            requirements_read(reader, &selector->all, false);
+        else
+            json_skip(reader);
+    }
+}
+
+void label_selector_clear(struct label_selector *selector)
+{
+    term_clear(&selector->all);
+    *selector = (struct label_selector){.present = false};
+}
+
+bool label_selector_matches(const struct label_selector *selector, label_value_fn *value_of,
+                            const void *labels)
+{
+    if (!selector->present)
+        return false;
+    for (uint32_t i = 0; i < selector->all.n; i++) {
+        const struct selector_requirement *requirement = &selector->all.items[i];
+        if (!requirement_matches(requirement, value_of(labels, requirement->key)))
+            return false;
+    }
+    return true;
+}
+
+bool label_selector_names(const struct label_selector *selector, const char *key)
+{
+    for (uint32_t i = 0; i < selector->all.n; i++)
+        if (strcmp(selector->all.items[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+/* No label and no operator holds a line break, so texts cannot run into one another. */
+void label_selector_write(const struct label_selector *selector, struct buf *out)
+{
+    buf_add_cstr(out, selector->present ? "yes\n" : "no\n");
+    for (uint32_t i = 0; i < selector->all.n; i++) {
+        const struct selector_requirement *requirement = &selector->all.items[i];
+        buf_printf(out, "%d %s", (int)requirement->op, requirement->key);
+        for (uint32_t v = 0; v < requirement->value_count; v++)
+            buf_printf(out, " %s", requirement->values[v]);
+        buf_add_char(out, '\n');
+    }
+}
+
 /* ---- taints ---------------------------------------------------------------------------------- */
 
 static enum taint_effect effect_of(struct str text)

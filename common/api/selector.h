@@ -51,6 +51,30 @@ bool node_selector_matches(const struct node_selector *selector, const char *nod
 /* True when `labels` holds every pair of `wanted` (a pod's nodeSelector). */
 bool node_labels_hold(const struct kube_pairs *labels, const struct kube_pairs *wanted);
 
+/* ---- selectors of pods and namespaces -----------------------------------------------------------
+ */
+
+/* A metav1.LabelSelector. Absent it selects nothing, without requirements everything. */
+struct label_selector {
+    struct selector_term all; /* matchLabels as In with one value, then matchExpressions */
+    bool present;
+};
+
+/* The value of a label, NULL when it is absent. */
+typedef const char *label_value_fn(const void *labels, const char *key);
+
+/* Reads the value that comes next; null leaves it absent. `selector` must be zero. */
+void label_selector_read(struct json_reader *reader, struct label_selector *selector);
+void label_selector_clear(struct label_selector *selector);
+/* One more requirement: the label has this value. */
+void label_selector_add(struct label_selector *selector, const char *key, const char *value);
+bool label_selector_matches(const struct label_selector *selector, label_value_fn *value_of,
+                            const void *labels);
+/* Whether it looks at that label at all. */
+bool label_selector_names(const struct label_selector *selector, const char *key);
+/* Writes what it selects, so that equal texts select the same. */
+void label_selector_write(const struct label_selector *selector, struct buf *out);
+
 /* ---- taints -----------------------------------------------------------------------------------
  */
 
