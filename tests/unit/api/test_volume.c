@@ -142,9 +142,6 @@ static void zones_are_compared(void **state)
          "{\"failure-domain.beta.kubernetes.io/zone\":\"a\"}", false},
         {"\"failure-domain.beta.kubernetes.io/zone\":\"a\"",
          "{\"failure-domain.beta.kubernetes.io/zone\":\"b\",\"topology.kubernetes.io/zone\":\"a\"}",
-         true},
-        {"\"failure-domain.beta.kubernetes.io/zone\":\"a\"",
-         "{\"failure-domain.beta.kubernetes.io/zone\":\"b\",\"topology.kubernetes.io/zone\":\"a\"}",
          false},
         /* both must agree */
         {"\"topology.kubernetes.io/zone\":\"a\",\"topology.kubernetes.io/region\":\"r\"",
