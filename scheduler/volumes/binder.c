@@ -185,19 +185,26 @@ static void on_changed(void *arg, struct choice *choice)
 
 static void on_dropped(void *arg, struct choice *choice)
 {
+    struct volume_binder *binder = arg;
     struct volume_record *volume = choice->volume;
     const struct claim *claim = choice->claim->object;
     bool bound = claim && volume && strcmp(claim->volume, volume->name) == 0;
-    if (volume && !volume->releasing && choice->state == CHOICE_WRITTEN && !bound)
-        release_start(arg, volume, choice->claim_uid);
+    if (volume && !volume->releasing && choice->state == CHOICE_WRITTEN && !bound &&
+        !binder->stopping)
+        release_start(binder, volume, choice->claim_uid);
+}
+
+static void give_up(struct volume_bind *bind, const char *trouble)
+{
+    if (!bind->trouble)
+        bind->trouble = xstrdup(trouble);
+    look_soon(bind);
 }
 
 static void on_forgotten(void *arg, struct volume_bind *bind)
 {
     (void)arg;
-    if (!bind->trouble)
-        bind->trouble = xstrdup("the pod is not to be bound any more");
-    look_soon(bind);
+    give_up(bind, "the pod is not to be bound any more");
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -214,6 +221,13 @@ struct volume_binder *volume_binder_new(const struct volume_binder_params *param
     params->volumes->hooks = (struct volumes_hooks){
         .changed = on_changed, .dropped = on_dropped, .forgotten = on_forgotten, .arg = binder};
     return binder;
+}
+
+void volume_binder_stop(struct volume_binder *binder)
+{
+    binder->stopping = true;
+    list_each(link, &binder->binds)
+        give_up(container_of(link, struct volume_bind, link), "the scheduler ends");
 }
 
 void volume_binder_set_timeout(struct volume_binder *binder, int64_t timeout_ns)

@@ -41,9 +41,12 @@ struct volume_binder_params {
 struct volume_binder *volume_binder_new(const struct volume_binder_params *params);
 /* Withdraws everything, without `done`; plans of binds under way are forgotten. NULL is fine. */
 void volume_binder_free(struct volume_binder *binder);
+/* The process ends: binds end soon, with trouble, and what was written stays as it is, for the next
+ * scheduler to go on from. None may begin any more. */
+void volume_binder_stop(struct volume_binder *binder);
 /* Counts for binds that begin from now on. */
 void volume_binder_set_timeout(struct volume_binder *binder, int64_t timeout_ns);
-/* Binds and releases under way. */
+/* Binds and releases under way, for tests. */
 size_t volume_binder_busy(const struct volume_binder *binder);
 
 /* All claims have volumes that the node reaches (`trouble` NULL), or why not: words that name claim

@@ -17,6 +17,7 @@
 struct volume_binder {
     struct volume_binder_params params;
     struct list binds, writes, releases;
+    bool stopping; /* nothing is released any more */
 };
 
 struct volume_bind {

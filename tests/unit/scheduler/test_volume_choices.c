@@ -75,10 +75,10 @@ static void smallest_volume_is_chosen(void **state)
     put_class(f.v, "local", NO_PROVISIONER, WAITS, "");
     put_claim(f.v, "x", "local", 2);
     put_volume(f.v, "v9", "local", 9, "");
+    put_local(f.v, "v5", "local", 5, "a");
     put_local(f.v, "v4", "local", 4, "a");
     put_volume(f.v, "v3", "local", 3, REACHED_FROM("zone", "b"));
     put_volume(f.v, "v1", "local", 1, "");
-    put_local(f.v, "v5", "local", 5, "a");
     assert_true(volumes_assume(f.v, "p", w, f.a));
     assert_string_equal(choice_of(f.v, "x"), "v4");
     volumes_forget(f.v, "p");
@@ -89,6 +89,10 @@ static void smallest_volume_is_chosen(void **state)
     assert_true(volumes_assume(f.v, "p", w, f.a));
     assert_string_equal(choice_of(f.v, "x"), "v2");
     volumes_forget(f.v, "p");
+    volumes_forget(f.v, "p");
+    put_volume(f.v, "v0", "local", 2, ""); /* of two of one size the first by name */
+    assert_true(volumes_assume(f.v, "p", w, f.a));
+    assert_string_equal(choice_of(f.v, "x"), "v0");
     volumes_forget(f.v, "p");
     assert_string_equal(choice_of(f.v, "x"), "");
     pod_volumes_unref(w);

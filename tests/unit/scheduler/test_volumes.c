@@ -286,6 +286,10 @@ static void claims_of_a_pod_share_what_there_is(void **state)
     assert_answer(f.v, w, f.a, NULL); /* 4 for the small one */
     put_volume(f.v, "v6", "local", 4, REACHED_FROM("topology.kubernetes.io/zone", "b"));
     assert_answer(f.v, w, f.a, NO_MATCH);
+    put_volume(f.v, "v5", "local", 9, "");
+    assert_answer(f.v, w, f.a, NO_MATCH);
+    put_volume(f.v, "v7", "local", 9, "");
+    assert_answer(f.v, w, f.a, NULL);
     pod_volumes_unref(w);
     end(&f);
 }
