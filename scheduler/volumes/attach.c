@@ -91,14 +91,35 @@ static void attachment_count(struct volumes *volumes, struct attachment *attachm
     count_in(attachment->node, attachment->driver, attachment->handle);
 }
 
+static bool is_limited(const struct node_record *node, const char *driver)
+{
+    return node->object && driver && csinode_limit(node->object, driver) != INT32_MAX;
+}
+
+/* True when others may have room on the node now, or none any more. */
+static bool count_again(struct volumes *volumes, struct attachment *attachment)
+{
+    const struct node_record *node = attachment->node;
+    const char *driver = intern_ref(attachment->driver), *handle = intern_ref(attachment->handle);
+    attachment_uncount(attachment);
+    attachment_count(volumes, attachment);
+    bool changed = driver != attachment->driver || handle != attachment->handle;
+    changed = changed && (is_limited(node, driver) || is_limited(node, attachment->driver));
+    intern_put(driver);
+    intern_put(handle);
+    return changed;
+}
+
 void claim_count_again(struct volumes *volumes, struct claim_record *claim)
 {
+    bool changed = false;
     list_each(link, &claim->attachments)
     {
         struct attachment *attachment = container_of(link, struct attachment, link);
-        attachment_uncount(attachment);
-        attachment_count(volumes, attachment);
+        changed = count_again(volumes, attachment) || changed;
     }
+    if (changed)
+        volumes->base_version = ++volumes->version;
 }
 
 /* ---- pods ------------------------------------------------------------------------------------ */

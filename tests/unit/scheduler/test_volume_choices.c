@@ -235,7 +235,10 @@ struct world {
     struct pod_volumes *pods[PODS];
     char *claims[CLAIMS], *volumes[VOLUMES], *classes[2], *csinodes[NODES]; /* JSON; NULL: none */
     uint32_t there[PODS][NODES];                                            /* pods on nodes */
+    unsigned moves[NODES]; /* of pods to and from it */
     const char *answers[PODS][NODES];
+    const char *crowded[PODS][NODES]; /* when `moves` was `seen` */
+    unsigned seen[PODS][NODES];
     uint64_t versions[PODS];
 };
 
@@ -376,6 +379,7 @@ static void move_something(struct world *w)
 {
     static const char *const names[] = {"n0", "n1", "n2"};
     unsigned pod = below(w, PODS), node = below(w, NODES);
+    w->moves[node]++;
     if (w->there[pod][node] && below(w, 2)) {
         w->there[pod][node]--;
         volumes_detach(w->v, w->pods[pod], names[node]);
@@ -418,19 +422,27 @@ static void compare_with_fresh(struct world *w)
     volumes_free(fresh);
 }
 
+static void keep(const char **slot, const char *answer, bool same)
+{
+    const char *kept = answer ? intern_get(str_of(answer)) : NULL;
+    if (same)
+        assert_ptr_equal(kept, *slot);
+    intern_put(*slot);
+    *slot = kept;
+}
+
 /* An answer that changed, though its version did not, would not be asked for again. */
 static void check_versions(struct world *w)
 {
     for (unsigned p = 0; p < PODS; p++) {
         uint64_t version = volumes_version(w->v, w->pods[p]);
+        bool same = version == w->versions[p];
         assert_true(version >= w->versions[p]);
         for (unsigned n = 0; n < NODES; n++) {
-            const char *reason = volumes_filter(w->v, w->pods[p], w->nodes[n]);
-            const char *kept = reason ? intern_get(str_of(reason)) : NULL;
-            if (version == w->versions[p])
-                assert_ptr_equal(kept, w->answers[p][n]);
-            intern_put(w->answers[p][n]);
-            w->answers[p][n] = kept;
+            keep(&w->answers[p][n], volumes_filter(w->v, w->pods[p], w->nodes[n]), same);
+            keep(&w->crowded[p][n], volumes_crowded(w->v, w->pods[p], w->nodes[n]->meta.name),
+                 same && w->seen[p][n] == w->moves[n]);
+            w->seen[p][n] = w->moves[n];
         }
         w->versions[p] = version;
     }
@@ -454,6 +466,7 @@ static void place_and_undo(struct world *w)
         bool assumed = fits && volumes_assume(w->v, uid, w->pods[pod], w->nodes[node]);
         assert_int_equal(fits, assumed);
         if (fits) {
+            w->moves[node]++;
             volumes_attach(w->v, w->pods[pod], names[node]);
             placed[count++] = (struct placed){uid, pod, node};
         } else {
@@ -463,6 +476,7 @@ static void place_and_undo(struct world *w)
         check_versions(w);
     }
     while (count--) {
+        w->moves[placed[count].node]++;
         volumes_detach(w->v, w->pods[placed[count].pod], names[placed[count].node]);
         volumes_forget(w->v, placed[count].uid);
         free(placed[count].uid);
@@ -494,8 +508,10 @@ static void world_init(struct world *w, uint64_t seed)
 static void world_clear(struct world *w)
 {
     for (unsigned p = 0; p < PODS; p++) {
-        for (unsigned n = 0; n < NODES; n++)
+        for (unsigned n = 0; n < NODES; n++) {
             intern_put(w->answers[p][n]);
+            intern_put(w->crowded[p][n]);
+        }
         pod_volumes_unref(w->pods[p]);
     }
     volumes_free(w->v);
