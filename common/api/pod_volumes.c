@@ -164,7 +164,23 @@ static void add_disk(struct pod_volumes *volumes, const struct pod_disk *disk)
         added->pool = intern_get(STR_NULL);
 }
 
-static void entry_read(struct json_reader *reader, struct pod_volumes *volumes)
+/* The pod whose volumes are read. */
+struct owner {
+    struct str ns, name, uid;
+};
+
+/* Only pods with a volume that matters cost more than the reading. */
+static void take_owner(struct pod_volumes *volumes, const struct owner *owner)
+{
+    if (volumes->ns)
+        return;
+    volumes->ns = intern_get(owner->ns);
+    volumes->pod_name = intern_get(owner->name);
+    volumes->pod_uid = intern_get(owner->uid);
+}
+
+static void entry_read(struct json_reader *reader, struct pod_volumes *volumes,
+                       const struct owner *owner)
 {
     struct found found = {.name = STR_NULL};
     struct str key;
@@ -172,6 +188,8 @@ static void entry_read(struct json_reader *reader, struct pod_volumes *volumes)
         return;
     while (json_key(reader, &key))
         source_read(reader, key, &found);
+    if (found.has_claim || found.has_disk)
+        take_owner(volumes, owner);
     if (found.has_claim)
         add_claim(volumes, &found);
     if (found.has_disk)
@@ -250,11 +268,11 @@ static struct pod_volumes *shared(struct pod_volumes *draft)
 struct pod_volumes *pod_volumes_read(struct json_reader *reader, struct str ns, struct str name,
                                      struct str uid)
 {
-    struct pod_volumes draft = {
-        .ns = intern_get(ns), .pod_name = intern_get(name), .pod_uid = intern_get(uid)};
+    const struct owner owner = {ns, name, uid};
+    struct pod_volumes draft = {.ns = NULL};
     bool present = json_array(reader);
     while (present && json_item(reader))
-        entry_read(reader, &draft);
+        entry_read(reader, &draft, &owner);
     forget_pod(&draft);
     if (json_failed(reader) || (!draft.claim_count && !draft.disk_count)) {
         clear(&draft);

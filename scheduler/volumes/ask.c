@@ -36,7 +36,8 @@ static void claim_version(const struct volumes *volumes, const char *key, uint64
         take_later(version, claim->names->version);
     if (claim->choice && claim->choice->volume)
         take_later(version, claim->choice->volume->version);
-    if (!claim_is_bound(claim->object) || !claim->names->object)
+    bool has_volume = claim_is_bound(claim->object) && claim->names && claim->names->object;
+    if (!has_volume)
         take_later(version, cls ? cls->version : volumes->gone_version);
 }
 

@@ -4,14 +4,24 @@
 #include "base/intern.h"
 #include "scheduler/volumes/records.h"
 
-/* How often the value stands in a vector. */
-#define times_in(vec, value)                                                                       \
-    __extension__({                                                                                \
-        size_t times_ = 0;                                                                         \
-        for (size_t i_ = 0; i_ < (vec)->n; i_++)                                                   \
-            times_ += (vec)->items[i_] == (value);                                                 \
-        times_;                                                                                    \
-    })
+/* How often a record stands in an array of them. */
+static size_t times_claim(struct claim_record *const *items, size_t n,
+                          const struct claim_record *claim)
+{
+    size_t times = 0;
+    for (size_t i = 0; i < n; i++)
+        times += items[i] == claim;
+    return times;
+}
+
+static size_t times_volume(struct volume_record *const *items, size_t n,
+                           const struct volume_record *volume)
+{
+    size_t times = 0;
+    for (size_t i = 0; i < n; i++)
+        times += items[i] == volume;
+    return times;
+}
 
 /* ---- claims ---------------------------------------------------------------------------------- */
 
@@ -48,7 +58,7 @@ static const char *audit_claim(const struct volumes *volumes, const struct claim
     if ((name[0] != '\0') != (claim->names != NULL) ||
         (claim->names && strcmp(claim->names->name, name) != 0))
         return "a claim names another volume";
-    if (claim->names && times_in(&claim->names->namers, claim) != 1)
+    if (claim->names && times_claim(claim->names->namers.items, claim->names->namers.n, claim) != 1)
         return "a claim is not among those that name its volume";
     if (claim->choice && claim->choice->claim != claim)
         return "a claim's choice is another's";
@@ -66,8 +76,8 @@ static const char *audit_listed(const struct volume_record *volume)
         return "a volume is in the wrong class";
     const struct host_volumes *host =
         volume->host ? map_get(&cls->hosts, str_of(volume->host)) : NULL;
-    size_t found = host ? times_in(&host->list, volume) : 0;
-    found += times_in(&cls->others, volume);
+    size_t found = host ? times_volume(host->list.items, host->list.n, volume) : 0;
+    found += times_volume(cls->others.items, cls->others.n, volume);
     return found == 1 ? NULL : "a volume is not once in its class";
 }
 
@@ -81,7 +91,8 @@ static const char *audit_volume(const struct volume_record *volume)
         return "a volume is kept for no claim, or for one that it does not name";
     if (claim) {
         cleanup_free char *key = xasprintf("%s/%s", object->claim_ns, object->claim_name);
-        if (strcmp(key, claim->key) != 0 || times_in(&claim->keepers, volume) != 1)
+        if (strcmp(key, claim->key) != 0 ||
+            times_volume(claim->keepers.items, claim->keepers.n, volume) != 1)
             return "a volume is kept for the wrong claim";
     }
     if (volume->taken && volume->taken->volume != volume)
