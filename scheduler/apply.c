@@ -5,6 +5,7 @@
  * store's present version is applied, so a change may be applied twice without harm.
  */
 #include "scheduler/apply.h"
+#include "api/namespace.h"
 #include "base/intern.h"
 #include "scheduler/bind.h"
 #include "scheduler/metrics.h"
@@ -56,6 +57,11 @@ static void priorityclass_changed(void *arg, void *old_object, void *new_object)
     named_changed(arg, CHANGE_PRIORITIES, new_object ? new_object : old_object);
 }
 
+static void namespace_changed(void *arg, void *old_object, void *new_object)
+{
+    named_changed(arg, CHANGE_NAMESPACE, new_object ? new_object : old_object);
+}
+
 static void quota_changed(void *arg, void *old_object, void *new_object)
 {
     named_changed(arg, CHANGE_QUOTA, new_object ? new_object : old_object);
@@ -80,6 +86,7 @@ static bool all_synced(const struct scheduler *scheduler)
     return store_synced(params->pods) && store_synced(params->nodes) &&
            store_synced(params->podgroups) && store_synced(params->queues) &&
            store_synced(params->priorityclasses) &&
+           (!params->namespaces || store_synced(params->namespaces)) &&
            (!params->resourcequotas || store_synced(params->resourcequotas));
 }
 
@@ -110,6 +117,7 @@ void apply_init(struct scheduler *scheduler)
         void (*changed)(void *arg, void *old_object, void *new_object);
     } sources[] = {{params->priorityclasses, priorityclass_changed},
                    {params->queues, queue_changed},
+                   {params->namespaces, namespace_changed},
                    {params->nodes, node_changed},
                    {params->podgroups, podgroup_changed},
                    {params->pods, pod_changed}};
@@ -117,7 +125,9 @@ void apply_init(struct scheduler *scheduler)
     for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
         scheduler->handlers[i] = (struct store_handler){
             .changed = sources[i].changed, .synced = store_synced_now, .arg = scheduler};
-        store_subscribe(sources[i].store, &scheduler->handlers[i]);
+        list_init(&scheduler->handlers[i].link);
+        if (sources[i].store)
+            store_subscribe(sources[i].store, &scheduler->handlers[i]);
     }
     if (params->resourcequotas)
         subscribe_quotas(scheduler);
@@ -169,6 +179,13 @@ static bool apply_queue(struct scheduler *scheduler, const struct change *change
     if (!queue)
         queues_check(scheduler);
     return changed;
+}
+
+static bool apply_namespace(struct scheduler *scheduler, const struct change *change)
+{
+    const struct namespace_labels *space =
+        store_get(scheduler->params.namespaces, STR_NULL, str_of(change->key));
+    return cache_set_namespace(&scheduler->cache, change->key, space ? &space->meta.labels : NULL);
 }
 
 static bool apply_quota(struct scheduler *scheduler, const struct change *change)
@@ -229,6 +246,8 @@ static bool apply_kind(struct scheduler *scheduler, const struct change *change)
         if (scheduler->ready)
             cache_priorities_changed(&scheduler->cache);
         return scheduler->ready;
+    case CHANGE_NAMESPACE:
+        return apply_namespace(scheduler, change);
     case CHANGE_QUOTA:
         return apply_quota(scheduler, change);
     case CHANGE_QUOTAS_KNOWN:

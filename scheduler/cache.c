@@ -5,8 +5,10 @@
 #include "base/ensure.h"
 #include "base/intern.h"
 #include "scheduler/cache_private.h"
+#include "scheduler/census.h"
 #include "scheduler/fit.h"
 #include "scheduler/holds.h"
+#include "scheduler/images.h"
 
 #define LOG_MIN 1024
 
@@ -21,6 +23,8 @@ void cache_init(struct cache *cache, struct loop *loop, struct window *window)
     list_init(&cache->tables);
     list_init(&cache->reservations);
     loop_timer_init(&cache->recount, cache_recount, cache);
+    cache->census = census_new();
+    cache->topologies.borrows = cache->tables_by_key.borrows = true;
     cache->log_cap = LOG_MIN;
     cache->log = xcalloc(cache->log_cap, sizeof(*cache->log));
 }
@@ -29,6 +33,7 @@ static void free_node(struct sched_node *node)
 {
     node_unref(node->object);
     resource_vector_clear(&node->used);
+    host_ports_clear(&node->ports);
     intern_put(node->name);
     free(node);
 }
@@ -38,11 +43,17 @@ static void free_queue(void *value)
     cache_queue_free(value);
 }
 
-static void free_task(void *value)
+static void free_tasks(struct cache *cache)
 {
-    struct sched_task *task = value;
-    pod_unref(task->pod);
-    free(task);
+    void *value;
+    for (size_t i = 0; map_next(&cache->tasks_by_uid, &i, NULL, &value);) {
+        struct sched_task *task = value;
+        census_move(cache, task, TASK_LEAVING, NULL);
+        census_leave(cache, task);
+        pod_unref(task->pod);
+        free(task);
+    }
+    map_clear(&cache->tasks_by_uid);
 }
 
 void cache_clear(struct cache *cache)
@@ -53,7 +64,11 @@ void cache_clear(struct cache *cache)
     for (size_t i = 0; map_next(&cache->jobs_by_key, &i, NULL, &value);)
         cache_job_free(cache, value);
     map_clear(&cache->jobs_by_key);
-    map_clear_with(&cache->tasks_by_uid, free_task);
+    free_tasks(cache);
+    census_free(cache->census);
+    map_clear(&cache->tables_by_key);
+    map_clear(&cache->topologies);
+    map_clear(&cache->images);
     for (size_t i = 0; i < cache->nodes.n; i++)
         if (cache->nodes.items[i])
             free_node(cache->nodes.items[i]);
@@ -139,6 +154,15 @@ static void sum_free(struct cache *cache, const struct sched_node *node,
     cache_added(cache, exact);
 }
 
+static void charge_ports(struct sched_node *node, const struct pod_class *cls, int sign)
+{
+    for (uint32_t i = 0; i < cls->ports.n; i++)
+        if (sign > 0)
+            host_ports_add(&node->ports, &cls->ports.items[i]);
+        else
+            (void)host_ports_remove(&node->ports, &cls->ports.items[i]);
+}
+
 void cache_charge(struct cache *cache, struct sched_node *node, const struct pod_class *cls,
                   int sign)
 {
@@ -149,6 +173,7 @@ void cache_charge(struct cache *cache, struct sched_node *node, const struct pod
         cache_added(cache, resource_vector_add(&cache->used, request, sign));
     sum_free(cache, node, request, 1);
     node->tasks += (uint32_t)sign;
+    charge_ports(node, cls, sign);
     cache_log_node(cache, node);
     if (sign < 0 && !cache->stating)
         cache_room(cache);
@@ -196,15 +221,20 @@ bool cache_set_node(struct cache *cache, const char *name, struct node *object)
     if (!node || (!object && !node->object))
         return false;
     bool alike = object && node->object && node_schedules_alike(object, node->object);
-    if (node->object)
+    if (node->object) {
         cache_sum_node(cache, node, -1);
+        images_node(cache, node->object, -1);
+    }
     cache->known_nodes += (size_t)(object != NULL) - (size_t)(node->object != NULL);
     node_unref(node->object);
     node->object = object ? node_ref(object) : NULL;
-    if (node->object)
+    if (node->object) {
         cache_sum_node(cache, node, 1);
+        images_node(cache, node->object, 1);
+    }
     if (alike)
         return false;
+    topology_set_node(cache, node->index, node->object);
     holds_node_changed(cache, node);
     node->version = ++cache->versions;
     cache_log_node(cache, node);

@@ -24,6 +24,7 @@
 struct sched_job;
 struct sched_node;
 struct fit_table;
+struct census_class;
 struct reservation;
 struct node_hold;
 
@@ -56,11 +57,12 @@ struct sched_task {
     struct task_group *group; /* borrowed; NULL without a job */
     struct sched_node *node;  /* borrowed; charged to it, NULL when charged to none */
     struct list link;         /* in the job's tasks */
+    struct list placed;       /* among those on nodes that have its labels (census.h) */
     struct heap_node waiting; /* in the group's heap while TASK_PENDING */
     int64_t held_until_ns;    /* while TASK_HELD */
-    uint64_t told;            /* signature of the reason its condition shows, 0 for none */
-    uint64_t told_event;      /* signature of the reason its last event named */
     int64_t told_ns;          /* loop time of the last write of that condition */
+    uint32_t told;            /* mark of the reason its condition shows, 0 for none (teller.c) */
+    uint32_t told_event;      /* mark of the reason its last event named */
     uint16_t bind_failures;   /* in a row */
     enum task_status status;
 };
@@ -73,10 +75,12 @@ struct task_role {
     uint32_t waiting; /* pending or held */
 };
 
-/* Pods of a job that are alike in role, class and priority. */
+/* Pods of a job that are alike in role, class, labels and priority. */
 struct task_group {
-    uint32_t role;         /* index into the job's roles */
-    struct pod_class *cls; /* counted */
+    struct sched_job *job;    /* borrowed */
+    uint32_t role;            /* index into the job's roles */
+    struct pod_class *cls;    /* counted */
+    struct label_set *labels; /* counted */
     int32_t priority;
     struct heap pending; /* tasks, lowest ordinal first */
     uint32_t tasks;      /* of any status */
@@ -282,6 +286,7 @@ struct sched_node {
     uint32_t index;          /* its place in cache->nodes */
     uint32_t version;        /* of the object; never the same twice, whatever the node */
     uint32_t tasks;          /* charged to it */
+    struct host_ports ports; /* in use */
     struct node_hold *holds; /* owned; what is kept free there for gangs (holds.h), or NULL */
 };
 
@@ -327,6 +332,10 @@ struct cache {
     uint64_t log_head;           /* changes so far */
     uint64_t log_base;           /* changes before it are not in the ring any more */
     struct list tables;          /* struct fit_table, least recently used first */
+    struct map tables_by_key;    /* those that are not of a class alone */
+    struct census *census;       /* owned (census.h) */
+    struct map topologies;       /* struct topology by its label (topology.h) */
+    struct map images;           /* how many known nodes have it, by name (images.h) */
     struct list reservations;    /* struct reservation (holds.h), oldest first */
     struct resource_vector held; /* by all of them */
     size_t table_entries;        /* over all tables */
@@ -344,6 +353,8 @@ bool cache_set_pod(struct cache *cache, const char *uid, struct pod *pod);
 bool cache_set_podgroup(struct cache *cache, const char *ns, const char *name,
                         const struct podgroup *podgroup);
 bool cache_set_queue(struct cache *cache, const char *name, const struct queue *queue);
+/* The labels of a namespace, NULL for one that is gone. */
+bool cache_set_namespace(struct cache *cache, const char *name, const struct kube_pairs *labels);
 /* True when a job of the namespace may be allowed now what was refused before. */
 bool cache_set_quota(struct cache *cache, const char *ns, const char *name,
                      struct resourcequota *quota);

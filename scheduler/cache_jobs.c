@@ -9,6 +9,7 @@
 #include "base/intern.h"
 #include "base/timefmt.h"
 #include "scheduler/cache_private.h"
+#include "scheduler/census.h"
 #include "scheduler/holds.h"
 #include "scheduler/minimum.h"
 #include "scheduler/status.h"
@@ -26,7 +27,7 @@ uint32_t cache_role_get(struct sched_job *job, const char *name)
     return (uint32_t)(job->roles.n - 1);
 }
 
-/* Higher priority first, then by name of the role, then the class seen first. */
+/* Higher priority first, then by name of the role, then the class and the labels seen first. */
 static int compare_groups(const struct sched_job *job, const struct task_group *a,
                           const struct task_group *b)
 {
@@ -35,7 +36,9 @@ static int compare_groups(const struct sched_job *job, const struct task_group *
     int order = strcmp(job->roles.items[a->role].name, job->roles.items[b->role].name);
     if (order)
         return order;
-    return a->cls->id < b->cls->id ? -1 : a->cls->id > b->cls->id;
+    if (a->cls != b->cls)
+        return a->cls->id < b->cls->id ? -1 : 1;
+    return a->labels->id < b->labels->id ? -1 : a->labels->id > b->labels->id;
 }
 
 static bool task_before(const struct heap_node *x, const struct heap_node *y, void *arg)
@@ -55,12 +58,15 @@ struct task_group *cache_group_get(struct sched_job *job, const struct pod *pod)
     uint32_t role = cache_role_get(job, pod->role);
     for (size_t i = 0; i < job->groups.n; i++) {
         struct task_group *group = job->groups.items[i];
-        if (group->role == role && group->cls == pod->cls && group->priority == pod->priority)
+        if (group->role == role && group->cls == pod->cls && group->labels == pod->labels &&
+            group->priority == pod->priority)
             return group;
     }
     struct task_group *group = xnew(struct task_group);
+    group->job = job;
     group->role = role;
     group->cls = pod_class_ref(pod->cls);
+    group->labels = label_set_ref(pod->labels);
     group->priority = pod->priority;
     heap_init(&group->pending, task_before, NULL);
     vec_push(&job->groups, group);
@@ -76,6 +82,7 @@ static void free_group(struct task_group *group)
 {
     heap_clear(&group->pending);
     pod_class_unref(group->cls);
+    label_set_unref(group->labels);
     free(group);
 }
 
@@ -381,6 +388,7 @@ void cache_set_task(struct cache *cache, struct sched_task *task, enum task_stat
         if (task->status == TASK_PENDING)
             heap_remove(&task->group->pending, &task->waiting);
     }
+    census_move(cache, task, status, node);
     if (old != node && old)
         cache_charge(cache, old, task->pod->cls, -1);
     if (old != node && node)
@@ -473,6 +481,7 @@ static struct sched_task *add_task(struct cache *cache, struct pod *pod, bool ou
     task->pod = pod_ref(pod);
     task->status = TASK_LEAVING;
     list_init(&task->link);
+    census_enter(cache, task);
     map_set(&cache->tasks_by_uid, str_of(pod->meta.uid), task);
     if (!ours || pod->group[0] == '\0')
         return task;
@@ -498,6 +507,7 @@ static void remove_task(struct cache *cache, struct sched_task *task)
 {
     struct sched_job *job = task->job;
     cache_set_task(cache, task, TASK_LEAVING, NULL);
+    census_leave(cache, task);
     map_del(&cache->tasks_by_uid, str_of(task->pod->meta.uid));
     if (job) {
         job->count[TASK_LEAVING]--;
@@ -514,12 +524,14 @@ static void remove_task(struct cache *cache, struct sched_task *task)
     }
 }
 
-/* Requests and role may change (resize, or a label): the task moves to another group. True then. */
+/* Requests, role and labels may change: the task moves to another group. True then. */
 static bool swap_pod(struct cache *cache, struct sched_task *task, struct pod *pod)
 {
     struct pod *old = task->pod;
-    bool moves = old->cls != pod->cls || old->role != pod->role || old->priority != pod->priority ||
-                 old->group != pod->group || old->gated_by_others != pod->gated_by_others;
+    bool moves = old->cls != pod->cls || old->labels != pod->labels ||
+                 old->indexed != pod->indexed || old->role != pod->role ||
+                 old->priority != pod->priority || old->group != pod->group ||
+                 old->gated_by_others != pod->gated_by_others;
     if (!moves) {
         task->pod = pod_ref(pod);
         pod_unref(old);

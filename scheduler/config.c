@@ -374,6 +374,8 @@ void sched_config_note_askers(struct sched_config *config)
             vec_push(&config->crowded, plugin);
         if (plugin->enabled[POINT_NODE_ORDER] && plugin->type->score)
             vec_push(&config->scorers, plugin);
+        if (plugin->type->rules)
+            plugin->type->rules(plugin, &config->rules);
     }
 }
 

@@ -25,6 +25,7 @@ struct sched_config {
     VEC(struct plugin *) plugins; /* owned; in order of the tiers, each name once */
     VEC(struct plugin *) crowded; /* borrowed: those that are asked whether a node is crowded */
     VEC(struct plugin *) scorers; /* borrowed: those that score nodes */
+    struct node_rules rules;      /* of all plugins together */
     struct map arguments;         /* of actions, struct arguments by the action's name; owned */
     uint64_t generation;          /* differs between any two configurations of a process */
 };
@@ -34,7 +35,8 @@ struct sched_config *sched_config_default(void);
 /* From YAML; NULL and `err` when the file is to be rejected. */
 struct sched_config *sched_config_parse(struct str yaml, struct error *err);
 void sched_config_free(struct sched_config *config);
-/* Fills `crowded` and `scorers` for the plugins there are; sched_config_parse has done so. */
+/* Fills `crowded`, `scorers` and `rules` for the plugins there are; sched_config_parse has done so.
+ */
 void sched_config_note_askers(struct sched_config *config);
 bool sched_config_has_action(const struct sched_config *config, const char *name);
 bool sched_config_has_plugin(const struct sched_config *config, const char *name);

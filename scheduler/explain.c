@@ -261,7 +261,7 @@ static void add_nodes(const struct scheduler *scheduler, const struct sched_job 
                    job->roles.items[group->role].name);
         add_set(out, &group->cls->request);
         buf_add_cstr(out, ":\n           ");
-        const struct fit_table *table = fit_kept(group->cls);
+        const struct fit_table *table = fit_kept(&scheduler->cache, group);
         if (table)
             (void)fit_explain(&scheduler->cache, table, out);
         else

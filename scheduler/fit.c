@@ -2,35 +2,22 @@
  * Tables of classes over nodes. See fit.h.
  *
  * Tables are the cache's, in the order of their last use; together they hold at most ENTRIES_MAX
- * nodes (14 bytes each), the longest unused are freed first. A table holds a reference to its
- * class and hangs on the class's `scratch`.
+ * nodes (14 bytes each, and what neighbours keep for each), the longest unused are freed first. A
+ * table holds a reference to its class. That of a class alone hangs on the class's `scratch`;
+ * others are found by the class's number and what neighbours_sign says.
  *
  * The best node stands at the root of a tree of winners: place p of `winners` (1 to cap - 1) has
  * the better one of places 2p and 2p + 1, and node i stands at place cap + i. A change goes up the
  * tree only as far as it changes who wins, which is two places on average.
  */
-#include "scheduler/fit.h"
 #include "base/ensure.h"
+#include "scheduler/fit_private.h"
 #include "scheduler/holds.h"
+#include "scheduler/images.h"
+#include "scheduler/plugins/score.h"
 #include <stdio.h>
 
 #define ENTRIES_MAX ((size_t)1 << 22)
-#define UNFIT INT64_MIN   /* as a score: does not fit now */
-#define TABLE_REASONS 255 /* texts that a table tells apart */
-
-struct fit_table {
-    struct list link;      /* in cache->tables */
-    struct pod_class *cls; /* counted */
-    int64_t *scores;       /* by node; UNFIT when it does not fit */
-    uint32_t *winners;     /* nodes, see above */
-    uint8_t *barred; /* by node: why such pods never go there: number of a text, 0: they may */
-    uint8_t *reason; /* by node: why it does not fit now, 0 when it does */
-    uint32_t n, cap, fits;     /* nodes, places for them, nodes that fit */
-    uint32_t versions;         /* of objects of nodes up to which `barred` is right */
-    uint64_t seen;             /* changes of the log that are in the table */
-    uint64_t generation;       /* of the configuration; 0: never filled */
-    VEC(const char *) reasons; /* texts by number less 1; number TABLE_REASONS is for all others */
-};
 
 /* ---- the tree of winners --------------------------------------------------------------------- */
 
@@ -69,8 +56,7 @@ static void raise_all(struct fit_table *table)
 
 /* ---- reasons --------------------------------------------------------------------------------- */
 
-/* The number of a text; texts that are alike are one pointer. */
-static uint8_t reason_number(struct fit_table *table, const char *text)
+uint8_t fit_reason_number(struct fit_table *table, const char *text)
 {
     if (!text)
         return 0;
@@ -114,11 +100,36 @@ static bool is_known(const struct sched_node *node)
     return node && node->object;
 }
 
-static int64_t score_of_node(const struct sched_config *config, const struct fit_table *table,
-                             const struct sched_node *node)
+static int64_t score_of_node(const struct cache *cache, const struct sched_config *config,
+                             const struct fit_table *table, const struct sched_node *node)
 {
     int64_t score = config_score(config, table->cls, node);
+    int64_t images = images_points(cache, table->cls, node) * config->rules.images_weight;
+    score += images * (int64_t)SCORE_UNIT;
     return score == UNFIT ? UNFIT + 1 : score;
+}
+
+static void note_raw(struct fit_table *table, int32_t **raw, uint32_t index, int64_t value)
+{
+    if (!*raw && !value)
+        return;
+    if (!*raw)
+        *raw = xcalloc(table->cap, sizeof(**raw));
+    (*raw)[index] = (int32_t)value;
+}
+
+/* What the node's object says of scores that are set in relation to other nodes'. */
+static void note_raws(const struct sched_config *config, struct fit_table *table,
+                      const struct sched_node *node)
+{
+    const struct pod_class *cls = table->cls;
+    const struct node *object = node->object;
+    if (config->rules.taints_weight)
+        note_raw(table, &table->taints, node->index,
+                 taints_unpreferred(&object->taints, &cls->tolerations));
+    if (config->rules.node_affinity_weight)
+        note_raw(table, &table->preferred, node->index,
+                 preferred_terms_weight(&cls->preferred, object->meta.name, &object->meta.labels));
 }
 
 /* Looks at a node again; what bars such pods from it only when its object changed since. */
@@ -128,27 +139,49 @@ static void look_at(const struct cache *cache, const struct sched_config *config
     const struct sched_node *node = cache->nodes.items[index];
     const char *reason = NULL;
     bool fitted = table->scores[index] != UNFIT, known = is_known(node);
-    if (known && (afresh || node->version > table->versions))
+    if (known && (afresh || node->version > table->versions)) {
         table->barred[index] =
-            reason_number(table, config_filter(config, table->cls, node->object));
+            fit_reason_number(table, config_filter(config, table->cls, node->object));
+        note_raws(config, table, node);
+    }
     if (known && !table->barred[index])
         reason = short_of(table->cls, node);
     if (known && !table->barred[index] && !reason)
         reason = config_crowded(config, table->cls, node);
     table->reason[index] =
-        known && table->barred[index] ? table->barred[index] : reason_number(table, reason);
+        known && table->barred[index] ? table->barred[index] : fit_reason_number(table, reason);
     bool fits = known && !table->reason[index];
-    table->scores[index] = fits ? score_of_node(config, table, node) : UNFIT;
-    table->fits += (uint32_t)fits - (uint32_t)fitted;
+    table->scores[index] = fits ? score_of_node(cache, config, table, node) : UNFIT;
+    table->room += (uint32_t)fits - (uint32_t)fitted;
+    table->stale = true;
 }
 
 /* ---- whole tables ---------------------------------------------------------------------------- */
 
+/* How many nodes' worth it counts for. */
+static size_t entries(const struct fit_table *table, size_t cap)
+{
+    return table->neighbours ? cap * (1 + neighbours_width(table->neighbours)) : cap;
+}
+
+static void drop_raws(struct fit_table *table)
+{
+    free(table->taints);
+    free(table->preferred);
+    table->taints = table->preferred = NULL;
+}
+
 static void table_free(struct cache *cache, struct fit_table *table)
 {
     list_remove(&table->link);
-    cache->table_entries -= table->cap;
-    table->cls->scratch = NULL;
+    cache->table_entries -= entries(table, table->cap);
+    if (table->key)
+        map_del(&cache->tables_by_key, str_of(table->key));
+    else
+        table->cls->scratch = NULL;
+    free(table->key);
+    neighbours_free(cache, table->neighbours);
+    drop_raws(table);
     pod_class_unref(table->cls);
     free(table->scores);
     free(table->winners);
@@ -163,6 +196,16 @@ void fit_clear(struct cache *cache)
     list_each(link, &cache->tables)
     {
         table_free(cache, container_of(link, struct fit_table, link));
+    }
+}
+
+void fit_forget(struct cache *cache, const struct counts *counts)
+{
+    list_each(link, &cache->tables)
+    {
+        struct fit_table *table = container_of(link, struct fit_table, link);
+        if (table->neighbours && neighbours_use(table->neighbours, counts))
+            table_free(cache, table);
     }
 }
 
@@ -186,8 +229,8 @@ static bool table_size(struct cache *cache, struct fit_table *table)
         return false;
     uint32_t cap = n + n / 16 + 16;
     list_remove(&table->link);
-    make_room(cache, cap);
-    cache->table_entries += cap - old;
+    make_room(cache, entries(table, cap));
+    cache->table_entries += entries(table, cap) - entries(table, old);
     table->scores = xreallocarray(table->scores, cap, sizeof(*table->scores));
     table->winners = xreallocarray(table->winners, cap, sizeof(*table->winners));
     table->barred = xreallocarray(table->barred, cap, sizeof(*table->barred));
@@ -199,9 +242,11 @@ static bool table_size(struct cache *cache, struct fit_table *table)
 static void table_fill(struct cache *cache, const struct sched_config *config,
                        struct fit_table *table, bool afresh)
 {
-    if (afresh)
+    if (afresh) {
         table->reasons.n = 0;
-    table->fits = 0;
+        drop_raws(table);
+    }
+    table->room = 0;
     for (uint32_t i = 0; i < table->cap; i++)
         table->scores[i] = UNFIT;
     for (uint32_t i = 0; i < table->n; i++)
@@ -212,6 +257,20 @@ static void table_fill(struct cache *cache, const struct sched_config *config,
     cache->work += table->n;
 }
 
+/* Domains, and which nodes count, are others when any node is. */
+static bool neighbours_start_afresh(const struct cache *cache, const struct fit_table *table)
+{
+    return table->neighbours &&
+           (table->versions != cache->versions || neighbours_outdated(table->neighbours));
+}
+
+static void refill_neighbours(struct cache *cache, struct fit_table *table)
+{
+    neighbours_fill(table->neighbours, cache);
+    table->stale = true;
+    cache->work += table->n;
+}
+
 static void table_replay(struct cache *cache, const struct sched_config *config,
                          struct fit_table *table)
 {
@@ -219,39 +278,123 @@ static void table_replay(struct cache *cache, const struct sched_config *config,
     for (; table->seen < cache->log_head; table->seen++) {
         uint32_t index = cache->log[table->seen & (cache->log_cap - 1)];
         look_at(cache, config, table, index, false);
+        if (table->neighbours)
+            neighbours_follow(table->neighbours, index);
         rise(table, index);
     }
 }
 
-static struct fit_table *table_of(struct pod_class *cls)
+/* Where images are matters to the scores of all nodes at once. */
+static bool images_moved(const struct cache *cache, const struct sched_config *config,
+                         struct fit_table *table)
 {
-    if (cls->scratch)
-        return cls->scratch;
+    uint64_t images = config->rules.images_weight ? images_stamp(cache, table->cls) : 0;
+    bool moved = images != table->images;
+    table->images = images;
+    return moved;
+}
+
+static void bring_up_to_date(struct cache *cache, const struct sched_config *config,
+                             struct fit_table *table)
+{
+    bool afresh = table_size(cache, table) || table->generation != config->generation;
+    list_remove(&table->link);
+    list_append(&cache->tables, &table->link);
+    bool fill = images_moved(cache, config, table) || afresh || table->seen < cache->log_base ||
+                cache->log_head - table->seen > table->n / 2;
+    bool neighbours = table->neighbours && (fill || neighbours_start_afresh(cache, table));
+    if (neighbours)
+        refill_neighbours(cache, table);
+    if (fill)
+        table_fill(cache, config, table, afresh);
+    else
+        table_replay(cache, config, table);
+    table->versions = cache->versions;
+    if (!fit_scans(table))
+        table->fits = table->room;
+    else if (table->stale)
+        fit_scan(cache, config, table);
+    table->stale = false;
+}
+
+static struct fit_table *table_new(struct pod_class *cls)
+{
     struct fit_table *table = xnew(struct fit_table);
     list_init(&table->link);
     table->cls = pod_class_ref(cls);
-    cls->scratch = table;
     return table;
 }
 
 struct fit_table *fit_table(struct cache *cache, const struct sched_config *config,
                             struct pod_class *cls)
 {
-    struct fit_table *table = table_of(cls);
-    bool afresh = table_size(cache, table) || table->generation != config->generation;
-    list_remove(&table->link);
-    list_append(&cache->tables, &table->link);
-    if (afresh || table->seen < cache->log_base || cache->log_head - table->seen > table->n / 2)
-        table_fill(cache, config, table, afresh);
-    else
-        table_replay(cache, config, table);
-    table->versions = cache->versions;
+    if (!cls->scratch)
+        cls->scratch = table_new(cls);
+    struct fit_table *table = cls->scratch;
+    bring_up_to_date(cache, config, table);
     return table;
 }
 
-const struct fit_table *fit_kept(const struct pod_class *cls)
+static struct kin kin_of(const struct task_group *group)
 {
-    return cls->scratch;
+    const struct heap_node *first = heap_peek(&group->pending);
+    const struct sched_task *task =
+        first ? const_container_of(first, struct sched_task, waiting) : NULL;
+    struct pod_labels labels = {group->labels, -1};
+    return (struct kin){group->cls, task ? pod_labels_of(task->pod) : labels};
+}
+
+/* How many pods of a group have to find their place together, this one included. */
+static uint32_t wanted_of(const struct task_group *group)
+{
+    int64_t lacks = (int64_t)group->job->min_member - job_have(group->job);
+    int64_t pending = (int64_t)group->pending.n;
+    return (uint32_t)(lacks < 1 || pending < 1 ? 1 : lacks < pending ? lacks : pending);
+}
+
+/* The key of the table of such pods; empty when it is that of their class. */
+static void key_write(const struct cache *cache, const struct kin *kin, struct buf *key)
+{
+    buf_printf(key, "%llu ", (unsigned long long)kin->cls->id);
+    size_t alone = key->n;
+    neighbours_sign(cache, kin, key);
+    if (key->n == alone)
+        buf_reset(key);
+}
+
+struct fit_table *fit_table_of(struct cache *cache, const struct sched_config *config,
+                               const struct task_group *group)
+{
+    cleanup_buf struct buf key = BUF_INIT(SIZE_MAX);
+    struct kin kin = kin_of(group);
+    if (neighbours_matter(cache, &kin))
+        key_write(cache, &kin, &key);
+    if (!key.n)
+        return fit_table(cache, config, group->cls);
+    struct fit_table *table = map_get(&cache->tables_by_key, buf_str(&key));
+    if (table && table->generation != config->generation) { /* its neighbours are by other rules */
+        table_free(cache, table);
+        table = NULL;
+    }
+    if (!table) {
+        table = table_new(group->cls);
+        table->neighbours = neighbours_new(cache, config, &kin);
+        table->key = buf_take(&key);
+        map_set(&cache->tables_by_key, str_of(table->key), table);
+    }
+    uint32_t wanted = wanted_of(group);
+    table->stale = table->stale || table->wanted != wanted;
+    table->wanted = wanted;
+    bring_up_to_date(cache, config, table);
+    return table;
+}
+
+const struct fit_table *fit_kept(const struct cache *cache, const struct task_group *group)
+{
+    cleanup_buf struct buf key = BUF_INIT(SIZE_MAX);
+    struct kin kin = kin_of(group);
+    key_write(cache, &kin, &key);
+    return key.n ? map_get(&cache->tables_by_key, buf_str(&key)) : group->cls->scratch;
 }
 
 const char *fit_barred(const struct fit_table *table, const struct sched_node *node)
@@ -259,9 +402,16 @@ const char *fit_barred(const struct fit_table *table, const struct sched_node *n
     return reason_text(table, table->barred[node->index]);
 }
 
+const char *fit_reason(const struct fit_table *table, const struct sched_node *node)
+{
+    return reason_text(table, table->reason[node->index]);
+}
+
 struct sched_node *fit_best(const struct cache *cache, const struct fit_table *table)
 {
-    return table->fits ? cache->nodes.items[table->winners[1]] : NULL;
+    if (!table->fits)
+        return NULL;
+    return cache->nodes.items[fit_scans(table) ? table->best : table->winners[1]];
 }
 
 /* ---- explanation ----------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
  * reload, orderly stop. Loop thread only.
  */
 #include "api/names.h"
+#include "api/namespace.h"
 #include "base/ensure.h"
 #include "base/log.h"
 #include "kube/informer.h"
@@ -135,6 +136,7 @@ static void start_scheduler(struct app *app, struct sched_config *config)
     informers_init(&app->informers, process->loop, process->transport);
     params.priorityclasses = follow(app, &priorityclass_store_type, PATH_PRIORITYCLASSES);
     params.queues = follow(app, &queue_store_type, PATH_QUEUES);
+    params.namespaces = follow(app, &namespace_labels_store_type, PATH_NAMESPACES);
     params.nodes = follow(app, &node_store_type, PATH_NODES);
     params.podgroups = follow(app, &podgroup_store_type, PATH_PODGROUPS);
     params.pods = follow(app, &pod_store_type, PATH_PODS);

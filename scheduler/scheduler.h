@@ -20,6 +20,7 @@ struct scheduler_params {
     struct event_recorder *events; /* NULL: no events */
     struct metrics *metrics;       /* NULL: none */
     struct store *pods, *nodes, *podgroups, *queues, *priorityclasses;
+    struct store *namespaces;     /* NULL: their labels are not known */
     struct store *resourcequotas; /* NULL: they are not followed; see scheduler_follow_quotas */
     const char *const *names;     /* schedulerName values that are ours; borrowed for good */
     size_t name_count;
@@ -35,6 +36,7 @@ enum change_kind {
     CHANGE_PODGROUP,
     CHANGE_QUEUE,
     CHANGE_PRIORITIES,
+    CHANGE_NAMESPACE,
     CHANGE_QUOTA,
     CHANGE_QUOTAS_KNOWN, /* the list of quotas is complete */
     CHANGE_JOB,          /* its timer fired */
@@ -82,7 +84,7 @@ struct scheduler {
     struct sched_config *config;      /* owned */
     struct sched_config *next_config; /* owned; from the next cycle on, or NULL */
     struct cycle cycle;
-    struct store_handler handlers[5], quota_handler;
+    struct store_handler handlers[6], quota_handler;
     VEC(struct change) changes; /* while a cycle runs */
     size_t changes_done;
     struct list binds;   /* bind calls that are not over */

@@ -177,7 +177,7 @@ static bool add_short(const struct cache *cache, const struct resource_set *need
 static void add_scattered(const struct cache *cache, const struct task_group *group,
                           struct buf *out)
 {
-    const struct fit_table *table = fit_kept(group->cls);
+    const struct fit_table *table = fit_kept(cache, group);
     size_t all = cache->known_nodes, open = table ? fit_open_nodes(cache, table) : all;
     if (open == 0)
         buf_add_cstr(out, " Enough is free, but no node may take such a pod.");

@@ -15,6 +15,7 @@
 #define PATH_COMMANDS "/apis/bus.volcano.sh/v1alpha1/commands"
 #define PATH_PODS "/api/v1/pods"
 #define PATH_NODES "/api/v1/nodes"
+#define PATH_NAMESPACES "/api/v1/namespaces"
 #define PATH_RESOURCEQUOTAS "/api/v1/resourcequotas"
 #define PATH_CLAIMS "/api/v1/persistentvolumeclaims"
 #define PATH_VOLUMES "/api/v1/persistentvolumes"

@@ -11,10 +11,18 @@
 #include "api/selector.h"
 #include "kube/store.h"
 
+/* A name of a container image that is there, and its size in bytes. */
+struct node_image {
+    const char *name; /* interned */
+    int64_t size;
+};
+
 struct node {
     struct kube_meta meta; /* annotations are not kept */
     struct resource_vector allocatable;
     struct taints taints;
+    struct node_image *images; /* owned; each name once */
+    uint32_t image_count;
     bool unschedulable; /* cordoned */
     uint32_t refs;
 };

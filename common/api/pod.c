@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/ensure.h"
 #include "json/interned.h"
+#include <stdio.h>
 
 /* A pod while it is read. */
 struct draft {
@@ -22,11 +23,11 @@ static bool keep_annotation(struct str key)
            str_is(key, KEY_SCORING_WEIGHT);
 }
 
-static void affinity_raw(struct json_reader *reader, struct draft *draft)
+/* The next value as it stands; null is the same as absent. */
+static struct str raw_value(struct json_reader *reader)
 {
-    draft->demand.affinity = json_raw(reader);
-    if (str_is(draft->demand.affinity, "null"))
-        draft->demand.affinity = STR_NULL;
+    struct str raw = json_raw(reader);
+    return str_is(raw, "null") ? STR_NULL : raw;
 }
 
 static void gate_read(struct json_reader *reader, struct pod *pod)
@@ -59,16 +60,20 @@ static bool demand_member(struct json_reader *reader, struct str key, struct dra
         pod_demand_containers(reader, &draft->demand, false);
     else if (str_is(key, "initContainers"))
         pod_demand_containers(reader, &draft->demand, true);
+    else if (str_is(key, "volumes"))
+        pod_demand_volumes(reader, &draft->demand);
     else if (str_is(key, "overhead"))
         resource_set_read(reader, &draft->demand.overhead);
     else if (str_is(key, "resources"))
         pod_demand_whole(reader, &draft->demand);
     else if (str_is(key, "nodeSelector"))
-        draft->demand.node_selector = json_raw(reader);
+        draft->demand.node_selector = raw_value(reader);
     else if (str_is(key, "affinity"))
-        affinity_raw(reader, draft);
+        draft->demand.affinity = raw_value(reader);
     else if (str_is(key, "tolerations"))
-        draft->demand.tolerations = json_raw(reader);
+        draft->demand.tolerations = raw_value(reader);
+    else if (str_is(key, "topologySpreadConstraints"))
+        draft->demand.spread = raw_value(reader);
     else
         return false;
     return true;
@@ -199,13 +204,23 @@ static uint32_t ordinal_of(const char *name)
     return (uint32_t)number;
 }
 
+/* Whether the text (NULL: no) is that number as we would print it. */
+static bool is_number(const char *text, uint32_t number)
+{
+    char printed[16];
+    if (!text || number == UINT32_MAX)
+        return false;
+    (void)snprintf(printed, sizeof(printed), "%u", number);
+    return strcmp(text, printed) == 0;
+}
+
 static void set_text(const char **slot, const char *text)
 {
     intern_put(*slot);
     *slot = intern_get(str_of(text));
 }
 
-/* What the pod says about itself in annotations and labels; both are dropped then. */
+/* What the pod says about itself in annotations and labels. */
 static void finish_names(struct draft *draft)
 {
     struct pod *pod = draft->pod;
@@ -224,8 +239,8 @@ static void finish_names(struct draft *draft)
     if (!pod->scheduler)
         set_text(&pod->scheduler, NULL);
     pod->ordinal = ordinal_of(meta->name);
-    kube_pairs_clear(&meta->labels);
-    kube_pairs_clear(&meta->annotations);
+    pod->indexed = is_number(kube_pairs_get(&meta->labels, KEY_TASK_INDEX), pod->ordinal);
+    pod->labels = label_set_get(meta->ns, &meta->labels, pod->indexed);
 }
 
 static struct str annotation(const struct draft *draft, const char *key, struct arena *arena)
@@ -246,10 +261,13 @@ static int finish(struct draft *draft, struct json_reader *reader, struct arena 
     draft->demand.scoring_type = annotation(draft, KEY_SCORING_TYPE, arena);
     draft->demand.scoring_weight = annotation(draft, KEY_SCORING_WEIGHT, arena);
     finish_names(draft);
-    pod->cls = pod_class_get(&draft->demand, arena);
+    pod->cls = pod_class_get(&draft->demand, &pod->meta, arena);
+    kube_pairs_clear(&pod->meta.labels);
+    kube_pairs_clear(&pod->meta.annotations);
     if (!pod->cls)
         return error_set(err, ERROR_INVALID,
-                         "pod %s/%s: its nodeSelector, affinity or tolerations cannot be read",
+                         "pod %s/%s: its nodeSelector, affinity, tolerations or "
+                         "topologySpreadConstraints cannot be read",
                          pod->meta.ns, pod->meta.name);
     return 0;
 }
@@ -285,6 +303,7 @@ void pod_unref(struct pod *pod)
         return;
     kube_meta_clear(&pod->meta);
     pod_class_unref(pod->cls);
+    label_set_unref(pod->labels);
     intern_put(pod->scheduler);
     intern_put(pod->node);
     intern_put(pod->group);

@@ -9,6 +9,7 @@
 #include "api/names.h"
 #include "base/alloc.h"
 #include "base/ensure.h"
+#include "base/intern.h"
 #include "base/map.h"
 
 static struct {
@@ -16,8 +17,47 @@ static struct {
     uint64_t next_id;
 } classes;
 
+static bool mentions(struct str json, const char *text)
+{
+    return json.n && memmem(json.p, json.n, text, strlen(text)) != NULL;
+}
+
+/* What other pods mean depends on the namespace, and on labels that a constraint refers to. */
+static void key_rules(struct buf *key, const struct pod_demand *demand,
+                      const struct kube_meta *meta)
+{
+    if (!demand->spread.n && !mentions(demand->affinity, "\"pod"))
+        return;
+    buf_printf(key, "\nin %s", meta->ns);
+    buf_add_str(key, demand->spread);
+    for (uint32_t i = 0; mentions(demand->spread, "matchLabelKeys") && i < meta->labels.n; i++)
+        buf_printf(key, "\n%s=%s", meta->labels.items[i].key, meta->labels.items[i].value);
+}
+
+/* How many containers there are matters where images do. */
+static void key_containers(struct buf *key, const struct pod_demand *demand)
+{
+    bool any = demand->volume_images.n > 0;
+    for (size_t i = 0; i < demand->containers.n; i++)
+        any = any || demand->containers.items[i].image.n || demand->containers.items[i].ports.n;
+    buf_add_char(key, '\n');
+    for (size_t i = 0; i < demand->containers.n && any; i++) {
+        const struct container_demand *container = &demand->containers.items[i];
+        buf_add_char(key, ' ');
+        buf_add_str(key, container->image);
+        for (uint32_t p = 0; p < container->ports.n && container->kind != CONTAINER_INIT; p++) {
+            const struct host_port *port = &container->ports.items[p];
+            buf_printf(key, " %s/%s/%d", port->ip, port->protocol, (int)port->port);
+        }
+    }
+    for (size_t i = 0; i < demand->volume_images.n; i++) {
+        buf_add_cstr(key, " in ");
+        buf_add_str(key, demand->volume_images.items[i]);
+    }
+}
+
 static void key_write(struct buf *key, const struct pod_demand *demand,
-                      const struct resource_set *request)
+                      const struct kube_meta *meta, const struct resource_set *request)
 {
     for (uint32_t i = 0; i < request->n; i++)
         buf_printf(key, "%u=%lld,", request->items[i].id, (long long)request->items[i].amount);
@@ -27,6 +67,8 @@ static void key_write(struct buf *key, const struct pod_demand *demand,
     buf_add_str(key, demand->affinity);
     buf_add_char(key, '\n');
     buf_add_str(key, demand->tolerations);
+    key_containers(key, demand);
+    key_rules(key, demand, meta);
     if (demand->scoring_type.n) {
         buf_add_char(key, '\n');
         buf_add_str(key, demand->scoring_type);
@@ -35,24 +77,65 @@ static void key_write(struct buf *key, const struct pod_demand *demand,
     }
 }
 
-static void affinity_read(struct json_reader *reader, struct node_selector *selector)
+static void node_affinity_read(struct json_reader *reader, struct pod_class *cls)
 {
-    struct str key, inner;
+    struct str key;
     if (!json_object(reader))
         return;
     while (json_key(reader, &key)) {
-        if (!str_is(key, "nodeAffinity")) {
+        if (str_is(key, "requiredDuringSchedulingIgnoredDuringExecution"))
+            node_selector_read(reader, &cls->affinity);
+        else if (str_is(key, "preferredDuringSchedulingIgnoredDuringExecution"))
+            preferred_terms_read(reader, &cls->preferred);
+        else
             json_skip(reader);
-            continue;
-        }
-        bool present = json_object(reader);
-        while (present && json_key(reader, &inner)) {
-            if (str_is(inner, "requiredDuringSchedulingIgnoredDuringExecution"))
-                node_selector_read(reader, selector);
-            else
-                json_skip(reader);
-        }
     }
+}
+
+static void affinity_read(struct json_reader *reader, struct pod_class *cls, const char *ns)
+{
+    struct str key;
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        bool anti = str_is(key, "podAntiAffinity");
+        if (str_is(key, "nodeAffinity"))
+            node_affinity_read(reader, cls);
+        else if (anti || str_is(key, "podAffinity"))
+            pod_rules_read_affinity(reader, &cls->rules, ns, anti);
+        else
+            json_skip(reader);
+    }
+}
+
+/* An image without a tag is the latest one. */
+static const char *image_name(struct str image, struct arena *arena)
+{
+    size_t colon = 0, slash = 0;
+    for (size_t i = 0; i < image.n; i++) {
+        colon = image.p[i] == ':' ? i + 1 : colon;
+        slash = image.p[i] == '/' ? i + 1 : slash;
+    }
+    if (colon > slash)
+        return intern_get(image);
+    return intern_get(arena_printf(arena, "%.*s:latest", (int)image.n, image.p));
+}
+
+static void containers_fill(struct pod_class *cls, const struct pod_demand *demand,
+                            struct arena *arena)
+{
+    size_t most = demand->containers.n + demand->volume_images.n;
+    cls->containers = (uint32_t)demand->containers.n;
+    cls->images = most ? xcalloc(most, sizeof(*cls->images)) : NULL;
+    for (size_t i = 0; i < demand->containers.n; i++) {
+        const struct container_demand *container = &demand->containers.items[i];
+        if (container->image.n)
+            cls->images[cls->image_count++] = image_name(container->image, arena);
+        for (uint32_t p = 0; p < container->ports.n && container->kind != CONTAINER_INIT; p++)
+            host_ports_add(&cls->ports, &container->ports.items[p]);
+    }
+    for (size_t i = 0; i < demand->volume_images.n; i++)
+        cls->images[cls->image_count++] = image_name(demand->volume_images.items[i], arena);
 }
 
 /* Weights that cannot be read, or are not above 0, are not there. */
@@ -82,27 +165,48 @@ static void scoring_fill(struct pod_class *cls, const struct pod_demand *demand,
         weights_read(&cls->scoring_weights, demand->scoring_weight, arena);
 }
 
-static bool class_fill(struct pod_class *cls, const struct pod_demand *demand, struct arena *arena)
+/* Each of these reads one part of a pod's spec; false when it cannot be read. */
+
+static bool where_fill(struct pod_class *cls, const struct pod_demand *demand,
+                       const struct kube_meta *meta, struct arena *arena)
 {
-    struct json_reader reader;
+    struct json_reader selector, affinity, tolerations;
     bool good = true;
-    scoring_fill(cls, demand, arena);
     if (demand->node_selector.n) {
-        json_init(&reader, demand->node_selector, arena);
-        kube_pairs_read(&reader, &cls->node_selector, NULL);
-        good = good && !json_failed(&reader);
+        json_init(&selector, demand->node_selector, arena);
+        kube_pairs_read(&selector, &cls->node_selector, NULL);
+        good = good && !json_failed(&selector);
     }
     if (demand->affinity.n) {
-        json_init(&reader, demand->affinity, arena);
-        affinity_read(&reader, &cls->affinity);
-        good = good && !json_failed(&reader);
+        json_init(&affinity, demand->affinity, arena);
+        affinity_read(&affinity, cls, meta->ns);
+        good = good && !json_failed(&affinity);
     }
     if (demand->tolerations.n) {
-        json_init(&reader, demand->tolerations, arena);
-        tolerations_read(&reader, &cls->tolerations);
-        good = good && !json_failed(&reader);
+        json_init(&tolerations, demand->tolerations, arena);
+        tolerations_read(&tolerations, &cls->tolerations);
+        good = good && !json_failed(&tolerations);
     }
     return good;
+}
+
+static bool spread_fill(struct pod_class *cls, const struct pod_demand *demand,
+                        const struct kube_meta *meta, struct arena *arena)
+{
+    struct json_reader reader;
+    if (!demand->spread.n)
+        return true;
+    json_init(&reader, demand->spread, arena);
+    pod_rules_read_spread(&reader, &cls->rules, meta->ns, &meta->labels);
+    return !json_failed(&reader);
+}
+
+static bool class_fill(struct pod_class *cls, const struct pod_demand *demand,
+                       const struct kube_meta *meta, struct arena *arena)
+{
+    scoring_fill(cls, demand, arena);
+    containers_fill(cls, demand, arena);
+    return where_fill(cls, demand, meta, arena) && spread_fill(cls, demand, meta, arena);
 }
 
 static void class_free(struct pod_class *cls)
@@ -110,14 +214,21 @@ static void class_free(struct pod_class *cls)
     resource_set_clear(&cls->request);
     kube_pairs_clear(&cls->node_selector);
     node_selector_clear(&cls->affinity);
+    preferred_terms_clear(&cls->preferred);
     tolerations_clear(&cls->tolerations);
+    pod_rules_clear(&cls->rules);
+    host_ports_clear(&cls->ports);
+    for (uint32_t i = 0; i < cls->image_count; i++)
+        intern_put(cls->images[i]);
+    free(cls->images);
     resource_set_clear(&cls->scoring_weights);
     free(cls->key);
     free(cls);
 }
 
-static struct pod_class *class_new(const struct pod_demand *demand, struct resource_set *request,
-                                   struct buf *key, struct arena *arena)
+static struct pod_class *class_new(const struct pod_demand *demand, const struct kube_meta *meta,
+                                   struct resource_set *request, struct buf *key,
+                                   struct arena *arena)
 {
     struct pod_class *cls = xnew(struct pod_class);
     cls->refs = 1;
@@ -127,7 +238,7 @@ static struct pod_class *class_new(const struct pod_demand *demand, struct resou
     resource_set_put(&cls->request, RESOURCE_PODS, 1);
     cls->key_size = key->n;
     cls->key = buf_take(key);
-    if (!class_fill(cls, demand, arena)) {
+    if (!class_fill(cls, demand, meta, arena)) {
         class_free(cls);
         return NULL;
     }
@@ -136,16 +247,17 @@ static struct pod_class *class_new(const struct pod_demand *demand, struct resou
     return cls;
 }
 
-struct pod_class *pod_class_get(const struct pod_demand *demand, struct arena *arena)
+struct pod_class *pod_class_get(const struct pod_demand *demand, const struct kube_meta *meta,
+                                struct arena *arena)
 {
     cleanup_buf struct buf key = BUF_INIT(LIMIT_WATCH_EVENT);
     struct resource_set request = pod_demand_total(demand);
-    key_write(&key, demand, &request);
+    key_write(&key, demand, meta, &request);
     struct pod_class *cls = map_get(&classes.by_key, buf_str(&key));
     if (cls)
         pod_class_ref(cls);
     else if (!key.overflow)
-        cls = class_new(demand, &request, &key, arena);
+        cls = class_new(demand, meta, &request, &key, arena);
     resource_set_clear(&request);
     return cls;
 }

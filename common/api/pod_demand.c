@@ -14,9 +14,12 @@ static void given_clear(struct given_demand *given)
 
 void pod_demand_clear(struct pod_demand *demand)
 {
-    for (size_t i = 0; i < demand->containers.n; i++)
+    for (size_t i = 0; i < demand->containers.n; i++) {
         resource_set_clear(&demand->containers.items[i].requests);
+        host_ports_clear(&demand->containers.items[i].ports);
+    }
     vec_clear(&demand->containers);
+    vec_clear(&demand->volume_images);
     for (size_t i = 0; i < demand->statuses.n; i++)
         given_clear(&demand->statuses.items[i]);
     vec_clear(&demand->statuses);
@@ -74,6 +77,10 @@ static void container_read(struct json_reader *reader, struct container_demand *
             requests_read(reader, &container->requests);
         else if (str_is(key, "name"))
             container->name = json_str(reader);
+        else if (str_is(key, "image"))
+            container->image = json_str(reader);
+        else if (str_is(key, "ports"))
+            host_ports_read(reader, &container->ports);
         else if (str_is(key, "restartPolicy") && container->kind != CONTAINER_MAIN)
             container->kind =
                 str_is(json_str(reader), "Always") ? CONTAINER_SIDECAR : CONTAINER_INIT;
@@ -91,6 +98,35 @@ void pod_demand_containers(struct json_reader *reader, struct pod_demand *demand
         container_read(reader, &container);
         vec_push(&demand->containers, container);
     }
+}
+
+static void volume_read(struct json_reader *reader, struct pod_demand *demand)
+{
+    struct str key, inner;
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        bool image = str_is(key, "image");
+        if (!image) {
+            json_skip(reader);
+            continue;
+        }
+        bool present = json_object(reader);
+        while (present && json_key(reader, &inner)) {
+            if (str_is(inner, "reference"))
+                vec_push(&demand->volume_images, json_str(reader));
+            else
+                json_skip(reader);
+        }
+    }
+}
+
+void pod_demand_volumes(struct json_reader *reader, struct pod_demand *demand)
+{
+    if (!json_array(reader))
+        return;
+    while (json_item(reader))
+        volume_read(reader, demand);
 }
 
 void pod_demand_whole(struct json_reader *reader, struct pod_demand *demand)

@@ -5,6 +5,7 @@
 #ifndef PUMICE_API_POD_DEMAND_H
 #define PUMICE_API_POD_DEMAND_H
 
+#include "api/hostports.h"
 #include "api/resources.h"
 #include "base/vec.h"
 
@@ -15,9 +16,10 @@ enum container_kind {
 };
 
 struct container_demand {
-    struct str name; /* borrowed from the JSON */
+    struct str name, image; /* borrowed from the JSON */
     enum container_kind kind;
     struct resource_set requests; /* with limits where a request is absent; zeros are kept */
+    struct host_ports ports;
 };
 
 /* What the kubelet says a container, or the pod, was given. */
@@ -29,8 +31,10 @@ struct given_demand {
 
 struct pod_demand {
     struct str node_selector, affinity, tolerations; /* raw values, empty when absent */
+    struct str spread;                               /* topologySpreadConstraints; likewise */
     struct str scoring_type, scoring_weight;         /* annotations, borrowed; likewise */
     VEC(struct container_demand) containers;
+    VEC(struct str) volume_images; /* of volumes that are images; borrowed from the JSON */
     VEC(struct given_demand) statuses;
     struct resource_set overhead;
     struct resource_set whole, whole_limits; /* pod-level; zeros are kept */
@@ -41,6 +45,7 @@ struct pod_demand {
 void pod_demand_clear(struct pod_demand *demand);
 /* Read the values that come next: of the spec ... */
 void pod_demand_containers(struct json_reader *reader, struct pod_demand *demand, bool init);
+void pod_demand_volumes(struct json_reader *reader, struct pod_demand *demand);
 void pod_demand_whole(struct json_reader *reader, struct pod_demand *demand);
 /* ... and of the status: an array of container statuses, `resources`, `allocatedResources`. */
 void pod_demand_statuses(struct json_reader *reader, struct pod_demand *demand);

@@ -194,6 +194,51 @@ bool node_selector_matches(const struct node_selector *selector, const char *nod
     return false;
 }
 
+static void preferred_read(struct json_reader *reader, struct preferred_term *preferred)
+{
+    struct str key;
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (str_is(key, "weight"))
+            preferred->weight = json_i32(reader);
+        else if (str_is(key, "preference"))
+            term_read(reader, &preferred->term);
+        else
+            json_skip(reader);
+    }
+}
+
+void preferred_terms_read(struct json_reader *reader, struct preferred_terms *terms)
+{
+    if (!json_array(reader))
+        return;
+    while (json_item(reader)) {
+        terms->items = xreallocarray(terms->items, terms->n + 1, sizeof(*terms->items));
+        struct preferred_term *preferred = &terms->items[terms->n++];
+        *preferred = (struct preferred_term){.weight = 0};
+        preferred_read(reader, preferred);
+    }
+}
+
+void preferred_terms_clear(struct preferred_terms *terms)
+{
+    for (uint32_t i = 0; i < terms->n; i++)
+        term_clear(&terms->items[i].term);
+    free(terms->items);
+    *terms = (struct preferred_terms){NULL, 0};
+}
+
+int64_t preferred_terms_weight(const struct preferred_terms *terms, const char *node_name,
+                               const struct kube_pairs *labels)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < terms->n; i++)
+        if (term_matches(&terms->items[i].term, node_name, labels))
+            sum += terms->items[i].weight;
+    return sum;
+}
+
 bool node_labels_hold(const struct kube_pairs *labels, const struct kube_pairs *wanted)
 {
     for (uint32_t i = 0; i < wanted->n; i++) {
@@ -412,18 +457,31 @@ bool toleration_covers(const struct toleration *toleration, const struct taint *
     return toleration->exists || strcmp(toleration->value, taint->value) == 0;
 }
 
+static bool is_tolerated(const struct taint *taint, const struct tolerations *tolerations)
+{
+    for (uint32_t i = 0; i < tolerations->n; i++)
+        if (toleration_covers(&tolerations->items[i], taint))
+            return true;
+    return false;
+}
+
 const struct taint *taints_untolerated(const struct taints *taints,
                                        const struct tolerations *tolerations)
 {
     for (uint32_t i = 0; i < taints->n; i++) {
         const struct taint *taint = &taints->items[i];
-        if (taint->effect != TAINT_NO_SCHEDULE && taint->effect != TAINT_NO_EXECUTE)
-            continue;
-        bool covered = false;
-        for (uint32_t t = 0; t < tolerations->n && !covered; t++)
-            covered = toleration_covers(&tolerations->items[t], taint);
-        if (!covered)
+        bool keeps_away = taint->effect == TAINT_NO_SCHEDULE || taint->effect == TAINT_NO_EXECUTE;
+        if (keeps_away && !is_tolerated(taint, tolerations))
             return taint;
     }
     return NULL;
+}
+
+uint32_t taints_unpreferred(const struct taints *taints, const struct tolerations *tolerations)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < taints->n; i++)
+        count += taints->items[i].effect == TAINT_PREFER_NO_SCHEDULE &&
+                 !is_tolerated(&taints->items[i], tolerations);
+    return count;
 }

@@ -1,6 +1,6 @@
 /*
- * Where a pod may run: node selectors, required node affinity, taints and tolerations, by
- * Kubernetes' rules.
+ * Where a pod may run: node selectors, node affinity, taints and tolerations; and which pods and
+ * namespaces a label selector means. By Kubernetes' rules.
  *
  * Texts are interned. Everything is read from JSON once and matched many times. Loop thread only.
  */
@@ -50,6 +50,24 @@ bool node_selector_matches(const struct node_selector *selector, const char *nod
                            const struct kube_pairs *labels);
 /* True when `labels` holds every pair of `wanted` (a pod's nodeSelector). */
 bool node_labels_hold(const struct kube_pairs *labels, const struct kube_pairs *wanted);
+
+/* One of a pod's preferredDuringSchedulingIgnoredDuringExecution terms. */
+struct preferred_term {
+    struct selector_term term;
+    int32_t weight; /* 1 to 100 */
+};
+
+struct preferred_terms {
+    struct preferred_term *items; /* owned */
+    uint32_t n;
+};
+
+/* Reads the array that comes next; `terms` must be zero. */
+void preferred_terms_read(struct json_reader *reader, struct preferred_terms *terms);
+void preferred_terms_clear(struct preferred_terms *terms);
+/* The sum of the weights of those that match the node. */
+int64_t preferred_terms_weight(const struct preferred_terms *terms, const char *node_name,
+                               const struct kube_pairs *labels);
 
 /* ---- selectors of pods and namespaces -----------------------------------------------------------
  */
@@ -118,5 +136,7 @@ bool toleration_covers(const struct toleration *toleration, const struct taint *
 /* The first taint with effect NoSchedule or NoExecute that none covers, or NULL. */
 const struct taint *taints_untolerated(const struct taints *taints,
                                        const struct tolerations *tolerations);
+/* How many taints with effect PreferNoSchedule none covers. */
+uint32_t taints_unpreferred(const struct taints *taints, const struct tolerations *tolerations);
 
 #endif

@@ -8,8 +8,15 @@
 #include "kube/window_private.h"
 
 #define ROUND_ROBIN_EVERY 4 /* one pick in four */
-#define PASSED_PICKS 16     /* after so many picks of others a lower class gets one ... */
-#define PASSED_NS (50 * NSEC_PER_MSEC) /* ... if it has been without one for so long */
+#define PASSED_NS (50 * NSEC_PER_MSEC)
+
+/*
+ * After so many picks of others a lower class gets one, if it has been without one for PASSED_NS.
+ * Pods are not to stand still while PodGroups are made: with 10,000 jobs of one pod those never
+ * end.
+ */
+static const unsigned passed_picks[WINDOW_CLASS_COUNT] = {
+    [WINDOW_DELETE] = 2, [WINDOW_CREATE] = 2, [WINDOW_STATUS] = 8};
 
 static const struct window_flow *flow_of(const struct heap_node *node, enum window_class cls)
 {
@@ -191,7 +198,7 @@ struct window_request *window_queue_pick(struct window *window, struct window_la
 
 static bool is_passed_over(const struct window *window, const struct window_lane *lane)
 {
-    return window->picks - lane->served_pick >= PASSED_PICKS &&
+    return window->picks - lane->served_pick >= passed_picks[lane->cls] &&
            loop_now(window->loop) - lane->served_ns >= PASSED_NS;
 }
 

@@ -336,7 +336,7 @@ static bool place_one(struct scheduler *scheduler, struct allocate *allocate,
         group->failed = allocate->attempt;
         return false;
     }
-    struct fit_table *table = fit_table(cache, scheduler->config, group->cls);
+    struct fit_table *table = fit_table_of(cache, scheduler->config, group);
     struct sched_node *node = fit_best(cache, table);
     if (!node) {
         note_failure(scheduler, allocate, group, table);

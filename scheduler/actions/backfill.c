@@ -54,7 +54,7 @@ static void *begin(struct scheduler *scheduler)
 static bool place_one(struct scheduler *scheduler, struct sched_job *job, struct task_group *group)
 {
     struct cache *cache = &scheduler->cache;
-    const struct fit_table *table = fit_table(cache, scheduler->config, group->cls);
+    const struct fit_table *table = fit_table_of(cache, scheduler->config, group);
     struct sched_node *node = fit_best(cache, table);
     if (!node) {
         cleanup_buf struct buf nodes = BUF_INIT(4 * WHY_TEXT_MAX);

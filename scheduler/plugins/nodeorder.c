@@ -1,11 +1,11 @@
 /*
- * nodeorder: how resources are spread over nodes, each part from 0 to 100 points times its weight:
- * nodes that stay emptiest (leastrequested), that become fullest (mostrequested), and whose
- * resources become more even (balancedresource). The scorers of kube-scheduler that need all nodes
- * at once are not there.
+ * nodeorder: which node is best, each part from 0 to 100 points times its weight: nodes that stay
+ * emptiest (leastrequested), that become fullest (mostrequested), and whose resources become more
+ * even (balancedresource). Of what is set in relation to other nodes (preferred node affinity, pod
+ * affinity, spread, taints to be avoided) and of images it only has the weights: fit.h.
  *
- * Points are not rounded. Of nodes that leastrequested finds equally empty, the one with fewer pods
- * is preferred, so that pods without requests spread, too.
+ * Points of resources are not rounded. Of nodes that leastrequested finds equally empty, the one
+ * with fewer pods is preferred, so that pods without requests spread, too.
  */
 #include "base/alloc.h"
 #include "scheduler/plugins/plugins.h"
@@ -16,19 +16,37 @@
 #define BALANCED_MAX 3
 
 struct nodeorder {
-    int64_t least, most, balanced;  /* weights */
+    int64_t least, most, balanced; /* weights */
+    struct node_rules weights;
     uint32_t balance[BALANCED_MAX]; /* CPU and memory first */
 };
+
+static void read_weights(struct arguments *arguments, struct node_rules *weights)
+{
+    (void)arguments_int(arguments, "tainttoleration.weight", &weights->taints_weight);
+    (void)arguments_int(arguments, "nodeaffinity.weight", &weights->node_affinity_weight);
+    (void)arguments_int(arguments, "podaffinity.weight", &weights->pod_affinity_weight);
+    (void)arguments_int(arguments, "podtopologyspread.weight", &weights->spread_weight);
+    (void)arguments_int(arguments, "imagelocality.weight", &weights->images_weight);
+}
 
 static int open_plugin(struct plugin *plugin, struct error *err)
 {
     struct nodeorder *nodeorder = xnew(struct nodeorder);
     (void)err;
     *nodeorder =
-        (struct nodeorder){1, 0, 1, {RESOURCE_CPU, RESOURCE_MEMORY, resource_id(STR(GPU))}};
+        (struct nodeorder){.least = 1,
+                           .balanced = 1,
+                           .weights = {.taints_weight = 3,
+                                       .node_affinity_weight = 2,
+                                       .pod_affinity_weight = 2,
+                                       .spread_weight = 2,
+                                       .images_weight = 1},
+                           .balance = {RESOURCE_CPU, RESOURCE_MEMORY, resource_id(STR(GPU))}};
     (void)arguments_int(plugin->arguments, "leastrequested.weight", &nodeorder->least);
     (void)arguments_int(plugin->arguments, "mostrequested.weight", &nodeorder->most);
     (void)arguments_int(plugin->arguments, "balancedresource.weight", &nodeorder->balanced);
+    read_weights(plugin->arguments, &nodeorder->weights);
     plugin->state = nodeorder;
     return 0;
 }
@@ -50,12 +68,15 @@ static double unevenness(const double *parts, size_t n)
 }
 
 /* 0.75 when the pod leaves the balance of the node as it is, up to 1 when it mends it, down to 0.5
- * when it disturbs it. Devices count when the pod asks for them. */
+ * when it disturbs it; 0 for a pod that asks for nothing. Devices count when the pod asks for them.
+ */
 static double balance(const struct nodeorder *nodeorder, const struct pod_class *cls,
                       const struct sched_node *node)
 {
     double with[BALANCED_MAX], without[BALANCED_MAX];
     size_t n = 0;
+    if (cls->best_effort)
+        return 0;
     for (size_t i = 0; i < BALANCED_MAX; i++) {
         uint32_t id = nodeorder->balance[i];
         int64_t asked = resource_set_get(&cls->request, id);
@@ -92,12 +113,20 @@ static int64_t score(const struct plugin *plugin, const struct pod_class *cls,
     return sum - (nodeorder->least > 0 ? (int64_t)node->tasks : 0);
 }
 
-static const char *const ignored[] = {"nodeaffinity.weight",      "podaffinity.weight",
-                                      "tainttoleration.weight",   "imagelocality.weight",
-                                      "podtopologyspread.weight", NULL};
+static void rules(const struct plugin *plugin, struct node_rules *rules)
+{
+    const struct nodeorder *nodeorder = plugin->state;
+    if (!plugin->enabled[POINT_NODE_ORDER])
+        return;
+    rules->taints_weight += nodeorder->weights.taints_weight;
+    rules->node_affinity_weight += nodeorder->weights.node_affinity_weight;
+    rules->pod_affinity_weight += nodeorder->weights.pod_affinity_weight;
+    rules->spread_weight += nodeorder->weights.spread_weight;
+    rules->images_weight += nodeorder->weights.images_weight;
+}
 
 const struct plugin_type plugin_nodeorder = {.name = "nodeorder",
-                                             .ignored = ignored,
                                              .open = open_plugin,
                                              .close = close_plugin,
-                                             .score = score};
+                                             .score = score,
+                                             .rules = rules};

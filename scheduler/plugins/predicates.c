@@ -1,8 +1,35 @@
 /*
  * predicates: where a pod may run by Kubernetes' rules: cordoned nodes, nodeSelector and required
- * node affinity, taints. (Room for its resources is looked at whatever the plugins are.)
+ * node affinity, taints, host ports, and where other pods are: affinity, anti-affinity and spread.
+ * (Room for its resources is looked at whatever the plugins are.) Each can be switched off by its
+ * argument, but for cordoned nodes.
  */
+#include "base/alloc.h"
 #include "scheduler/plugins/plugins.h"
+
+struct predicates {
+    bool node_affinity, taints, ports, pod_affinity, spread;
+};
+
+static int open_plugin(struct plugin *plugin, struct error *err)
+{
+    struct predicates *predicates = xnew(struct predicates);
+    struct arguments *arguments = plugin->arguments;
+    (void)err;
+    *predicates = (struct predicates){true, true, true, true, true};
+    (void)arguments_bool(arguments, "predicate.NodeAffinityEnable", &predicates->node_affinity);
+    (void)arguments_bool(arguments, "predicate.TaintTolerationEnable", &predicates->taints);
+    (void)arguments_bool(arguments, "predicate.NodePortsEnable", &predicates->ports);
+    (void)arguments_bool(arguments, "predicate.PodAffinityEnable", &predicates->pod_affinity);
+    (void)arguments_bool(arguments, "predicate.PodTopologySpreadEnable", &predicates->spread);
+    plugin->state = predicates;
+    return 0;
+}
+
+static void close_plugin(struct plugin *plugin)
+{
+    free(plugin->state);
+}
 
 /* A pod that tolerates this taint may run on a cordoned node. */
 static bool tolerates_cordon(const struct pod_class *cls)
@@ -17,24 +44,39 @@ static bool tolerates_cordon(const struct pod_class *cls)
 static const char *filter(const struct plugin *plugin, const struct pod_class *cls,
                           const struct node *node)
 {
-    (void)plugin;
+    const struct predicates *predicates = plugin->state;
     if (node->unschedulable && !tolerates_cordon(cls))
         return "node(s) were unschedulable";
-    if (!node_labels_hold(&node->meta.labels, &cls->node_selector) ||
-        !node_selector_matches(&cls->affinity, node->meta.name, &node->meta.labels))
+    if (predicates->node_affinity &&
+        (!node_labels_hold(&node->meta.labels, &cls->node_selector) ||
+         !node_selector_matches(&cls->affinity, node->meta.name, &node->meta.labels)))
         return "node(s) didn't match Pod's node affinity/selector";
-    if (taints_untolerated(&node->taints, &cls->tolerations))
+    if (predicates->taints && taints_untolerated(&node->taints, &cls->tolerations))
         return "node(s) had untolerated taint(s)";
     return NULL;
 }
 
-static const char *const ignored[] = {"predicate.NodeAffinityEnable",
-                                      "predicate.NodePortsEnable",
-                                      "predicate.TaintTolerationEnable",
-                                      "predicate.PodAffinityEnable",
-                                      "predicate.NodeVolumeLimitsEnable",
+static const char *crowded(const struct plugin *plugin, const struct pod_class *cls,
+                           const struct sched_node *node)
+{
+    const struct predicates *predicates = plugin->state;
+    if (predicates->ports && host_ports_conflict(&cls->ports, &node->ports))
+        return "node(s) didn't have free ports for the requested pod ports";
+    return NULL;
+}
+
+static void rules(const struct plugin *plugin, struct node_rules *rules)
+{
+    const struct predicates *predicates = plugin->state;
+    if (!plugin->enabled[POINT_PREDICATE])
+        return;
+    rules->pod_affinity = rules->pod_affinity || predicates->pod_affinity;
+    rules->spread = rules->spread || predicates->spread;
+}
+
+/* Which nodes fit is always kept. */
+static const char *const ignored[] = {"predicate.NodeVolumeLimitsEnable",
                                       "predicate.VolumeZoneEnable",
-                                      "predicate.PodTopologySpreadEnable",
                                       "predicate.VolumeBindingEnable",
                                       "predicate.DynamicResourceAllocationEnable",
                                       "predicate.CacheEnable",
@@ -44,5 +86,10 @@ static const char *const ignored[] = {"predicate.NodeAffinityEnable",
                                       "dynamicresources.filterTimeoutSeconds",
                                       NULL};
 
-const struct plugin_type plugin_predicates = {
-    .name = "predicates", .ignored = ignored, .filter = filter};
+const struct plugin_type plugin_predicates = {.name = "predicates",
+                                              .ignored = ignored,
+                                              .open = open_plugin,
+                                              .close = close_plugin,
+                                              .filter = filter,
+                                              .crowded = crowded,
+                                              .rules = rules};

@@ -241,7 +241,8 @@ class Bench(Runner):
     def __init__(self, folder, options):
         super().__init__(folder, options)
         policy = f"--audit-policy-file={HERE / 'audit-policy.yaml'}"
-        self.plane = ControlPlane(self.folder, audit=True, apiserver_args=[policy], tied=True)
+        self.plane = ControlPlane(self.folder, audit=True, tied=True, apiserver_args=[
+            policy, "--delete-collection-workers=16"])  # namespaces are emptied after each run
 
     def __enter__(self):
         try:

@@ -46,6 +46,13 @@ static const char *const kind_names[GENERATE_KIND_COUNT] = {
     [GENERATE_NODE_AFFINITY] = "SchedulingNodeAffinity",
     [GENERATE_DAEMONSET] = "SchedulingDaemonset",
     [GENERATE_UNSCHEDULABLE] = "Unschedulable",
+    [GENERATE_NEAR] = "SchedulingPodAffinity",
+    [GENERATE_APART] = "SchedulingPodAntiAffinity",
+    [GENERATE_PREFER_NEAR] = "SchedulingPreferredPodAffinity",
+    [GENERATE_PREFER_APART] = "SchedulingPreferredPodAntiAffinity",
+    [GENERATE_SPREAD] = "TopologySpreading",
+    [GENERATE_PREFER_SPREAD] = "PreferredTopologySpreading",
+    [GENERATE_BLENDED] = "MixedSchedulingBasePod",
 };
 
 const char *generate_kind_name(enum generate_kind kind)
@@ -158,6 +165,14 @@ size_t generate_hopeless_count(const struct generate_plan *plan)
 
 /* ---- nodes and queues ------------------------------------------------------------------------ */
 
+/* The zone of a node. */
+static unsigned zone_of(const struct generate_plan *plan, unsigned i)
+{
+    enum generate_kind kind = plan->what.kind;
+    bool many = kind == GENERATE_MIXED || kind == GENERATE_SPREAD || kind == GENERATE_PREFER_SPREAD;
+    return many ? i % ZONES : 1;
+}
+
 static void add_node(struct rig *rig, struct generate_plan *plan, unsigned i)
 {
     cleanup_arena struct arena arena = ARENA_INIT;
@@ -179,7 +194,7 @@ static void add_node(struct rig *rig, struct generate_plan *plan, unsigned i)
             "\"spec\":{%s},\"status\":{\"allocatable\":{\"cpu\":\"%u\",\"memory\":\"%uGi\","
             "\"ephemeral-storage\":\"900Gi\",\"hugepages-1Gi\":\"0\",\"hugepages-2Mi\":\"0\","
             "\"pods\":\"%u\",\"" GPU "\":\"%u\"}}}",
-            i, i, (unsigned long long)rig_version(rig), i, shape->type, mixed ? i % ZONES : 1,
+            i, i, (unsigned long long)rig_version(rig), i, shape->type, zone_of(plan, i),
             (i / ZONES) % POOLS, i / 32,
             tainted ? "\"taints\":[{\"key\":\"" TAINT_KEY "\",\"value\":\"" TAINT_VALUE
                       "\",\"effect\":\"NoSchedule\"}]"
@@ -321,6 +336,73 @@ static void add_perf_spec(struct generate_plan *plan, unsigned i, struct buf *js
                            "\"node-0.compute.internal\"]}]}]}}}");
 }
 
+/* Of the blended ones every sixth is of each kind, the others are plain. */
+static enum generate_kind kind_of_pod(const struct generate_plan *plan, unsigned i)
+{
+    static const enum generate_kind blend[] = {GENERATE_NEAR, GENERATE_APART, GENERATE_PREFER_NEAR,
+                                               GENERATE_PREFER_APART};
+    if (plan->what.kind != GENERATE_BLENDED)
+        return plan->what.kind;
+    return i % 6 < ARRAY_SIZE(blend) ? blend[i % 6] : GENERATE_BASIC;
+}
+
+/* The label by which pods of a kind know one another, "" for none. */
+static const char *color_of(enum generate_kind kind)
+{
+    switch (kind) {
+    case GENERATE_NEAR:
+    case GENERATE_SPREAD:
+    case GENERATE_PREFER_SPREAD:
+        return "blue";
+    case GENERATE_APART:
+        return "green";
+    case GENERATE_PREFER_NEAR:
+        return "red";
+    case GENERATE_PREFER_APART:
+        return "yellow";
+    default:
+        return "";
+    }
+}
+
+static void add_term(enum generate_kind kind, struct buf *json)
+{
+    buf_printf(json,
+               "{\"labelSelector\":{\"matchLabels\":{\"color\":\"%s\"}},\"topologyKey\":\"%s\","
+               "\"namespaces\":[\"" NS "\",\"sched-0\"]}",
+               color_of(kind),
+               kind == GENERATE_NEAR ? "topology.kubernetes.io/zone" : "kubernetes.io/hostname");
+}
+
+/* What such pods ask of where others are. */
+static void add_neighbours(enum generate_kind kind, struct buf *json)
+{
+    bool near = kind == GENERATE_NEAR || kind == GENERATE_PREFER_NEAR;
+    bool required = kind == GENERATE_NEAR || kind == GENERATE_APART;
+    if (kind == GENERATE_SPREAD || kind == GENERATE_PREFER_SPREAD) {
+        buf_printf(json,
+                   ",\"topologySpreadConstraints\":[{\"maxSkew\":5,\"topologyKey\":"
+                   "\"topology.kubernetes.io/zone\",\"whenUnsatisfiable\":\"%s\","
+                   "\"labelSelector\":{\"matchLabels\":{\"color\":\"blue\"}}}]",
+                   kind == GENERATE_SPREAD ? "DoNotSchedule" : "ScheduleAnyway");
+        return;
+    }
+    if (!color_of(kind)[0])
+        return;
+    buf_printf(json, ",\"affinity\":{\"%s\":{\"%s\":[", near ? "podAffinity" : "podAntiAffinity",
+               required ? "requiredDuringSchedulingIgnoredDuringExecution"
+                        : "preferredDuringSchedulingIgnoredDuringExecution");
+    buf_add_cstr(json, required ? "" : "{\"weight\":1,\"podAffinityTerm\":");
+    add_term(kind, json);
+    buf_add_cstr(json, required ? "]}}" : "}]}}");
+}
+
+static void add_color(enum generate_kind kind, struct buf *json)
+{
+    if (color_of(kind)[0])
+        buf_printf(json, ",\"color\":\"%s\"", color_of(kind));
+}
+
 static void add_pod(struct rig *rig, struct generate_plan *plan, size_t gang, unsigned member,
                     unsigned i, struct buf *json)
 {
@@ -328,17 +410,22 @@ static void add_pod(struct rig *rig, struct generate_plan *plan, size_t gang, un
     buf_printf(json,
                "{\"metadata\":{\"name\":\"train-%zu-worker-%u\",\"namespace\":\"" NS "\",\"uid\":"
                "\"7e6d5c4b-2222-4333-8444-%012u\",\"resourceVersion\":\"%llu\",\"labels\":{"
-               "\"volcano.sh/job-name\":\"train-%zu\"},\"annotations\":{"
+               "\"volcano.sh/job-name\":\"train-%zu\"",
+               gang, member, i, (unsigned long long)rig_version(rig), gang);
+    add_color(kind_of_pod(plan, i), json);
+    buf_printf(json,
+               "},\"annotations\":{"
                "\"scheduling.k8s.io/group-name\":\"train-%zu\",\"volcano.sh/task-spec\":"
                "\"worker\"},\"ownerReferences\":[{\"apiVersion\":\"batch.volcano.sh/v1alpha1\","
                "\"kind\":\"Job\",\"name\":\"train-%zu\",\"uid\":"
                "\"9a8b7c6d-3333-4444-8555-%012zu\",\"controller\":true}]},\"spec\":{"
                "\"schedulerName\":\"volcano\",",
-               gang, member, i, (unsigned long long)rig_version(rig), gang, gang, gang, gang);
+               gang, gang, gang);
     if (plan->what.kind == GENERATE_MIXED)
         add_mixed_spec(plan->gangs.items[gang].template, json);
     else
         add_perf_spec(plan, i, json);
+    add_neighbours(kind_of_pod(plan, i), json);
     buf_add_cstr(json, "},\"status\":{\"phase\":\"Pending\"}}");
     store_list_item(rig->pods, buf_str(json));
 }

@@ -20,6 +20,13 @@ enum generate_kind {
     GENERATE_NODE_AFFINITY, /* SchedulingNodeAffinity: a zone of two that all nodes are in */
     GENERATE_DAEMONSET,     /* SchedulingDaemonset: all pods name one node of many */
     GENERATE_UNSCHEDULABLE, /* Unschedulable: some pods are larger than any node */
+    GENERATE_NEAR,          /* SchedulingPodAffinity: all pods near one another in one zone */
+    GENERATE_APART,         /* SchedulingPodAntiAffinity: no two pods on a node */
+    GENERATE_PREFER_NEAR,   /* SchedulingPreferredPodAffinity: on nodes with others, if possible */
+    GENERATE_PREFER_APART,  /* SchedulingPreferredPodAntiAffinity: not on these, if possible */
+    GENERATE_SPREAD,        /* TopologySpreading: over three zones */
+    GENERATE_PREFER_SPREAD, /* PreferredTopologySpreading */
+    GENERATE_BLENDED, /* MixedSchedulingBasePod: plain pods beside some of each of the above */
     GENERATE_KIND_COUNT
 };
 

@@ -32,7 +32,10 @@ struct loaded {
 static const char usage[] =
     "usage: sched_offline [options]\n"
     "  --kind=NAME       Mixed, or a template of kube-scheduler's benchmark: SchedulingBasic,\n"
-    "                    SchedulingNodeAffinity, SchedulingDaemonset, Unschedulable\n"
+    "                    SchedulingNodeAffinity, SchedulingDaemonset, Unschedulable,\n"
+    "                    SchedulingPodAffinity, SchedulingPodAntiAffinity,\n"
+    "                    SchedulingPreferredPodAffinity, SchedulingPreferredPodAntiAffinity,\n"
+    "                    TopologySpreading, PreferredTopologySpreading, MixedSchedulingBasePod\n"
     "  --seed=N --nodes=N --pods=N --gang=N (0: sizes mixed) --queues=N --templates=N\n"
     "  --filled=PERCENT  of the CPUs, by pods of others   --tainted=PERCENT  of the nodes\n"
     "  --from=PATH       a recorded cluster instead: a file or folder of `kubectl get -o json`\n"

@@ -39,8 +39,8 @@ void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
 void *__real_reallocarray(void *old, size_t count, size_t size);
-struct fit_table *__real_fit_table(struct cache *cache, const struct sched_config *config,
-                                   struct pod_class *cls);
+struct fit_table *__real_fit_table_of(struct cache *cache, const struct sched_config *config,
+                                      const struct task_group *group);
 void __real_statement_place(struct cache *cache, struct statement *statement,
                             struct sched_task *task, struct sched_node *node);
 void __real_bind_start(struct scheduler *scheduler, struct sched_task *task);
@@ -49,8 +49,8 @@ void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 void *__wrap_reallocarray(void *old, size_t count, size_t size);
-struct fit_table *__wrap_fit_table(struct cache *cache, const struct sched_config *config,
-                                   struct pod_class *cls);
+struct fit_table *__wrap_fit_table_of(struct cache *cache, const struct sched_config *config,
+                                      const struct task_group *group);
 void __wrap_statement_place(struct cache *cache, struct statement *statement,
                             struct sched_task *task, struct sched_node *node);
 void __wrap_bind_start(struct scheduler *scheduler, struct sched_task *task);
@@ -79,11 +79,11 @@ void *__wrap_reallocarray(void *old, size_t count, size_t size)
     return __real_reallocarray(old, count, size);
 }
 
-struct fit_table *__wrap_fit_table(struct cache *cache, const struct sched_config *config,
-                                   struct pod_class *cls)
+struct fit_table *__wrap_fit_table_of(struct cache *cache, const struct sched_config *config,
+                                      const struct task_group *group)
 {
     uint64_t work = cache->work;
-    struct fit_table *table = __real_fit_table(cache, config, cls);
+    struct fit_table *table = __real_fit_table_of(cache, config, group);
     if (probe.run) {
         probe.run->lookups++;
         probe.run->refreshed += cache->work - work;

@@ -1,7 +1,7 @@
 /*
  * What one run of a scheduler costs: CPU time of its turns and cycles, allocations, memory.
  *
- * Calls of malloc and its kind, and of the scheduler's own steps fit_table, statement_place and
+ * Calls of malloc and its kind, and of the scheduler's own steps fit_table_of, statement_place and
  * bind_start, are counted by functions that the linker puts before them (--wrap): so only calls
  * from our own libraries are seen. Times are CPU times of this thread. One thread.
  */

@@ -203,13 +203,14 @@ class Api:
         for kind in (JOBS, PODGROUPS):
             try:
                 self.custom.delete_collection_namespaced_custom_object(
-                    propagation_policy="Background", **kind_of(kind, name))
+                    propagation_policy="Background", _preload_content=False, **kind_of(kind, name))
             except ApiException as error:
                 if error.status != 404:  # no CRD in this control plane
                     raise
 
         def empty():
-            self.core.delete_collection_namespaced_pod(name, grace_period_seconds=0)
-            return not self.pods(name)
+            self.core.delete_collection_namespaced_pod(name, grace_period_seconds=0,
+                                                       _preload_content=False)
+            return not self.core.list_namespaced_pod(name, limit=1).items
         wait_until(empty, timeout, f"namespace {name} without pods", interval=0.3)
         self.core.delete_namespace(name)

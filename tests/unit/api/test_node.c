@@ -43,6 +43,27 @@ static void node_is_read(void **state)
     assert_int_equal(intern_count(), 0);
 }
 
+static void images_are_read(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{" META ",\"status\":{\"images\":[{\"sizeBytes\":7,\"names\":[\"a:1\",\"a@sha256:0\"]},"
+        "{\"names\":[\"b:1\",\"a:1\"],\"sizeBytes\":9},{\"names\":null}]}}";
+    struct node *node = decode(text), *again = decode(text);
+    assert_int_equal(node->image_count, 3);
+    assert_string_equal(node->images[0].name, "a:1");
+    assert_int_equal(node->images[0].size, 7);
+    assert_int_equal(node->images[1].size, 7);
+    assert_string_equal(node->images[2].name, "b:1");
+    assert_int_equal(node->images[2].size, 9);
+    assert_true(node_schedules_alike(node, again));
+    again->images[2].size = 10;
+    assert_false(node_schedules_alike(node, again));
+    node_unref(node);
+    node_unref(again);
+    assert_int_equal(intern_count(), 0);
+}
+
 static void broken_nodes_are_refused(void **state)
 {
     (void)state;
@@ -82,6 +103,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(node_is_read),
+        cmocka_unit_test(images_are_read),
         cmocka_unit_test(broken_nodes_are_refused),
         cmocka_unit_test(only_what_matters_is_compared),
     };

@@ -91,11 +91,11 @@ static void test_classes_in_order(void **state)
         serve(f, window_class_name((enum window_class)cls));
 }
 
-/* Endless creates: a status write still follows sixteen of them; an event none. */
+/* Endless creates: a status write still follows eight of them; an event none. */
 static void test_no_class_starves_but_events(void **state)
 {
     struct fixture *f = *state;
-    static struct job creates[100], statuses[10], event;
+    static struct job creates[100], statuses[12], event;
     one_at_a_time(f);
     for (size_t i = 0; i < ARRAY_SIZE(creates); i++)
         submit(f, &creates[i], "create", WINDOW_CREATE, NULL);
@@ -104,9 +104,9 @@ static void test_no_class_starves_but_events(void **state)
     submit(f, &event, "event", WINDOW_EVENT, NULL);
     turn(f);
     for (unsigned i = 0; i < 100; i++) {
-        /* One create takes 10 ms, so sixteen of them are more than the 50 ms that must pass too. */
+        /* One create takes 10 ms, so eight of them are more than the 50 ms that must pass too. */
         run_for(f->loop, 10 * MS);
-        bool turn_of_status = i % 17 == 16;
+        bool turn_of_status = i % 9 == 8;
         assert_string_equal(manual_first(f->server)->path, turn_of_status ? "status" : "create");
         manual_answer(manual_first(f->server), 200, "", 0);
         turn(f);
@@ -121,6 +121,27 @@ static void test_no_class_starves_but_events(void **state)
         turn(f);
     }
     assert_int_equal(event.done, 1);
+}
+
+/* Endless PodGroups: pods are made beside them, one for every two, but not before 50 ms. */
+static void test_pods_do_not_stand_still(void **state)
+{
+    struct fixture *f = *state;
+    static struct job groups[40], pods[20];
+    one_at_a_time(f);
+    for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
+        submit(f, &groups[i], "group", WINDOW_BIND, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(pods); i++)
+        submit(f, &pods[i], "pod", WINDOW_CREATE, NULL);
+    turn(f);
+    for (unsigned i = 0; i < 30; i++) {
+        run_for(f->loop, (i < 15 ? 25 : 5) * MS);
+        /* Slow answers: every third; quick ones: 50 ms after the last, which came at 350 ms. */
+        bool turn_of_pod = i < 15 ? i % 3 == 2 : i == 20;
+        assert_string_equal(manual_first(f->server)->path, turn_of_pod ? "pod" : "group");
+        manual_answer(manual_first(f->server), 200, "", 0);
+        turn(f);
+    }
 }
 
 /* What an event takes beyond what they take at best tells that others are at work. */
@@ -560,6 +581,7 @@ int main(void)
         TEST(test_refused_and_oversized_requests),
         TEST(test_classes_in_order),
         TEST(test_no_class_starves_but_events),
+        TEST(test_pods_do_not_stand_still),
         TEST(test_events_leave_a_busy_server_alone),
         TEST(test_one_event_at_a_time),
         TEST(test_fast_bursts_keep_strict_order),

@@ -26,6 +26,7 @@
 struct test_pod {
     char name[NAME_SIZE], group[NAME_SIZE], role[NAME_SIZE], node[NAME_SIZE], uid[NAME_SIZE];
     char *spec; /* owned; members of the spec after schedulerName, beginning with a comma, or "" */
+    char *labels; /* owned; members of its labels, or "" */
     const char *phase;
     bool deleted, gone, unschedulable;
     bool told_limit; /* its condition names the limit of its queue */
@@ -74,9 +75,10 @@ static inline struct str pod_json(struct arena *arena, const struct test_pod *po
         arena,
         "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"%s\",\"resourceVersion\":"
         "\"%llu\",\"annotations\":{\"scheduling.k8s.io/group-name\":\"%s\",\"volcano.sh/"
-        "task-spec\":\"%s\"}%s},\"spec\":{\"schedulerName\":\"volcano\"%s%s%s%s},\"status\":{"
+        "task-spec\":\"%s\"},\"labels\":{%s}%s},\"spec\":{\"schedulerName\":\"volcano\"%s%s%s%s},"
+        "\"status\":{"
         "\"phase\":\"%s\"%s}}",
-        pod->name, pod->uid, (unsigned long long)pod->rv, pod->group, pod->role,
+        pod->name, pod->uid, (unsigned long long)pod->rv, pod->group, pod->role, pod->labels,
         pod->deleted ? ",\"deletionTimestamp\":\"2026-11-29T18:00:00Z\"" : "",
         pod->node[0] ? ",\"nodeName\":\"" : "", pod->node, pod->node[0] ? "\"" : "", pod->spec,
         pod->phase,
@@ -401,8 +403,9 @@ static inline struct test_group *add_group(struct cluster *c, const char *name, 
     return add_group_meta(c, name, "", spec);
 }
 
-static inline struct test_pod *add_pod_spec(struct cluster *c, const char *name, const char *group,
-                                            const char *role, const char *spec)
+static inline struct test_pod *add_pod_labelled(struct cluster *c, const char *name,
+                                                const char *group, const char *role,
+                                                const char *labels, const char *spec)
 {
     struct test_pod *pod = xnew(struct test_pod);
     snprintf(pod->name, sizeof(pod->name), "%s", name);
@@ -410,10 +413,17 @@ static inline struct test_pod *add_pod_spec(struct cluster *c, const char *name,
     snprintf(pod->role, sizeof(pod->role), "%s", role);
     snprintf(pod->uid, sizeof(pod->uid), "p-%s-%llu", name, (unsigned long long)c->rv);
     pod->spec = xstrdup(spec);
+    pod->labels = xstrdup(labels);
     pod->phase = "Pending";
     vec_push(&c->pod_list, pod);
     show_pod(c, pod);
     return pod;
+}
+
+static inline struct test_pod *add_pod_spec(struct cluster *c, const char *name, const char *group,
+                                            const char *role, const char *spec)
+{
+    return add_pod_labelled(c, name, group, role, "", spec);
 }
 
 static inline char *cpu_spec(const char *cpu)
@@ -535,6 +545,7 @@ static inline void cluster_free(struct cluster *c)
     free_stores(c);
     for (size_t i = 0; i < c->pod_list.n; i++) {
         free(c->pod_list.items[i]->spec);
+        free(c->pod_list.items[i]->labels);
         free(c->pod_list.items[i]);
     }
     for (size_t i = 0; i < c->group_list.n; i++) {

@@ -3,6 +3,7 @@
  * every node, slices of large gangs.
  */
 #include "cluster.h"
+#include "scheduler/census.h"
 #include <time.h>
 
 /* Whether a pod with these members of its spec gets the node made of the rest. */
@@ -224,6 +225,24 @@ static void random_node(struct cluster *c, struct rng *rng)
         add_node_json(c, name, "", rng_below(rng, 4) ? "" : TAINT("NoSchedule"), allocatable);
 }
 
+/* A pod of nobody's job is on a node, until it ends. */
+static struct sched_task *charge(struct cache *cache, struct pod *pod, struct sched_node *node)
+{
+    struct sched_task *task = xnew(struct sched_task);
+    task->pod = pod;
+    task->status = TASK_PENDING;
+    census_enter(cache, task);
+    cache_set_task(cache, task, TASK_BOUND, node);
+    return task;
+}
+
+static void discharge(struct cache *cache, struct sched_task *task)
+{
+    cache_set_task(cache, task, TASK_LEAVING, NULL);
+    census_leave(cache, task);
+    free(task);
+}
+
 /* The table's answer is that of a look at every node, whatever happened before. */
 static void tables_equal_a_slow_look(void **state)
 {
@@ -234,7 +253,7 @@ static void tables_equal_a_slow_look(void **state)
     struct cache *cache = &c->scheduler->cache;
     const struct sched_config *config = c->scheduler->config;
     struct pod *pods[8];
-    VEC(struct sched_node *) charged[8] = {0};
+    VEC(struct sched_task *) charged[8] = {0};
     for (unsigned i = 0; i < 8; i++)
         pods[i] = some_pod(i, 100 * (i + 1), 128 * (8 - i));
     for (unsigned round = 0; round < 6000; round++) {
@@ -242,26 +261,18 @@ static void tables_equal_a_slow_look(void **state)
         struct pod_class *cls = pods[i]->cls;
         struct sched_node *best = fit_best(cache, fit_table(cache, config, cls));
         assert_ptr_equal(best, best_by_hand(cache, config, cls));
-        if (best && rng_below(&rng, 3)) {
-            struct sched_task task = {.pod = pods[i], .status = TASK_PENDING};
-            cache_set_task(cache, &task, TASK_BOUND, best);
-            vec_push(&charged[i], best);
-        } else if (charged[i].n) {
-            struct sched_task task = {
-                .pod = pods[i], .status = TASK_BOUND, .node = charged[i].items[--charged[i].n]};
-            cache_set_task(cache, &task, TASK_LEAVING, NULL);
-        }
+        if (best && rng_below(&rng, 3))
+            vec_push(&charged[i], charge(cache, pods[i], best));
+        else if (charged[i].n)
+            discharge(cache, charged[i].items[--charged[i].n]);
         if (rng_below(&rng, 10) == 0)
             random_node(c, &rng);
         if (rng_below(&rng, 200) == 0)
             fit_clear(cache);
     }
     for (unsigned i = 0; i < 8; i++) {
-        while (charged[i].n) {
-            struct sched_task task = {
-                .pod = pods[i], .status = TASK_BOUND, .node = charged[i].items[--charged[i].n]};
-            cache_set_task(cache, &task, TASK_LEAVING, NULL);
-        }
+        while (charged[i].n)
+            discharge(cache, charged[i].items[--charged[i].n]);
         vec_clear(&charged[i]);
         pod_unref(pods[i]);
     }

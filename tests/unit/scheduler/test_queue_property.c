@@ -130,7 +130,7 @@ static bool could_go(struct cluster *c, const struct sched_job *job, struct task
     return group->pending.n && job->queue->open &&
            !config_queue_overused(config, cache, job->queue) &&
            config_allocatable(config, cache, job->queue, group->cls, &why) &&
-           fit_best(cache, fit_table(cache, config, group->cls));
+           fit_best(cache, fit_table_of(cache, config, group));
 }
 
 static void check_jobs(struct cluster *c)

@@ -1,0 +1,463 @@
+/*
+ * Counting pods by what selects them. See census.h.
+ *
+ * Registering a population looks at every set of labels once, and at the pods of those it means;
+ * from then on only changes count.
+ */
+#include "scheduler/census.h"
+#include "api/names.h"
+#include "base/ensure.h"
+#include "base/intern.h"
+#include "scheduler/cache_private.h"
+#include "scheduler/fit.h"
+
+/* What pods that must be near others say of their liking for them, in weights of preferred terms:
+ * kube-scheduler's default. */
+#define HARD_AFFINITY_WEIGHT 1
+
+/* ---- who is meant ---------------------------------------------------------------------------- */
+
+static const struct kube_pairs *namespace_labels(const struct cache *cache, const char *ns)
+{
+    return map_get(&cache->census->namespaces, str_of(ns));
+}
+
+static bool has_namespace(const struct cache *cache, const struct population *population,
+                          const char *ns)
+{
+    for (uint32_t i = 0; i < population->n; i++)
+        if (!pod_selection_has_namespace(population->all[i], ns, namespace_labels(cache, ns)))
+            return false;
+    return true;
+}
+
+static bool selects(const struct population *population, const struct pod_labels *labels)
+{
+    for (uint32_t i = 0; i < population->n; i++)
+        if (!label_selector_matches(&population->all[i]->selector, pod_labels_value, labels))
+            return false;
+    return true;
+}
+
+bool population_means(const struct cache *cache, const struct population *population,
+                      const struct pod_labels *labels)
+{
+    return has_namespace(cache, population, labels->set->ns) && selects(population, labels);
+}
+
+/* Whether it may mean pods of the set, whatever their index. */
+static bool may_mean(const struct cache *cache, const struct population *population,
+                     const struct label_set *set)
+{
+    struct pod_labels labels = {set, -1};
+    return has_namespace(cache, population, set->ns) &&
+           (population->by_index || selects(population, &labels));
+}
+
+static bool means_task(const struct population *population, const struct sched_task *task)
+{
+    struct pod_labels labels = pod_labels_of(task->pod);
+    return !population->by_index || selects(population, &labels);
+}
+
+/* ---- populations ----------------------------------------------------------------------------- */
+
+static void count(struct population *population, const struct sched_task *task,
+                  const struct sched_node *node, enum task_status status, int sign)
+{
+    if (!means_task(population, task))
+        return;
+    counts_add(&population->placed, node->index, sign);
+    if (status != TASK_RELEASING)
+        counts_add(&population->live, node->index, sign);
+}
+
+/* Takes a set in, with its pods on nodes. */
+static void include(struct population *population, struct census_set *set)
+{
+    vec_push(&set->meant_by, population);
+    list_each(link, &set->placed)
+    {
+        const struct sched_task *task = container_of(link, struct sched_task, placed);
+        count(population, task, task->node, task->status, 1);
+    }
+}
+
+static void exclude(struct population *population, struct census_set *set, size_t at)
+{
+    vec_swap_remove(&set->meant_by, at);
+    list_each(link, &set->placed)
+    {
+        const struct sched_task *task = container_of(link, struct sched_task, placed);
+        count(population, task, task->node, task->status, -1);
+    }
+}
+
+static char *key_of(const struct pod_selection *const *all, uint32_t n)
+{
+    cleanup_buf struct buf key = BUF_INIT(SIZE_MAX);
+    for (uint32_t i = 0; i < n; i++)
+        pod_selection_write(all[i], &key);
+    return buf_take(&key);
+}
+
+static struct population *population_new(struct cache *cache, struct pod_class *source,
+                                         const struct pod_selection *const *all, uint32_t n,
+                                         char *key)
+{
+    struct population *population = xnew(struct population);
+    population->key = key;
+    population->source = pod_class_ref(source);
+    population->all = xcalloc(n, sizeof(*population->all));
+    population->n = n;
+    for (uint32_t i = 0; i < n; i++) {
+        population->all[i] = all[i];
+        population->by_index |= label_selector_names(&all[i]->selector, KEY_TASK_INDEX);
+        population->by_namespace |= all[i]->namespace_selector.present;
+    }
+    map_set(&cache->census->populations, str_of(key), population);
+    list_each(link, &cache->census->sets)
+    {
+        struct census_set *set = container_of(link, struct census_set, link);
+        if (may_mean(cache, population, set->set))
+            include(population, set);
+        cache->work++;
+    }
+    return population;
+}
+
+/* The population of pods that all of these select, counted. */
+static struct population *population_get(struct cache *cache, struct pod_class *source,
+                                         const struct pod_selection *const *all, uint32_t n)
+{
+    char *key = key_of(all, n);
+    struct population *population = map_get(&cache->census->populations, str_of(key));
+    if (population)
+        free(key);
+    else
+        population = population_new(cache, source, all, n, key);
+    population->refs++;
+    return population;
+}
+
+static void population_put(struct cache *cache, struct population *population)
+{
+    if (!population)
+        return;
+    ENSURE(population->refs > 0);
+    if (--population->refs)
+        return;
+    list_each(link, &cache->census->sets)
+    {
+        struct census_set *set = container_of(link, struct census_set, link);
+        for (size_t i = 0; i < set->meant_by.n; i++)
+            if (set->meant_by.items[i] == population) {
+                vec_swap_remove(&set->meant_by, i);
+                break;
+            }
+    }
+    map_del(&cache->census->populations, str_of(population->key));
+    fit_forget(cache, &population->placed);
+    fit_forget(cache, &population->live);
+    counts_clear(&population->placed);
+    counts_clear(&population->live);
+    vec_clear(&population->carried);
+    pod_class_unref(population->source);
+    free(population->all);
+    free(population->key);
+    free(population);
+}
+
+/* ---- terms that pods carry ------------------------------------------------------------------- */
+
+static struct carried *carried_get(struct cache *cache, struct pod_class *cls,
+                                   const struct pod_term *term)
+{
+    const struct pod_selection *all = &term->pods;
+    struct population *population = population_get(cache, cls, &all, 1);
+    struct carried *carried = NULL;
+    for (size_t i = 0; i < population->carried.n && !carried; i++)
+        if (population->carried.items[i]->topology_key == term->topology_key)
+            carried = population->carried.items[i];
+    if (!carried) {
+        carried = xnew(struct carried);
+        carried->population = population;
+        population->refs++;
+        carried->topology_key = intern_ref(term->topology_key);
+        carried->id = cache->census->next_id++;
+        vec_push(&population->carried, carried);
+        cache->census->carried++;
+    }
+    carried->refs++;
+    population_put(cache, population);
+    return carried;
+}
+
+static void carried_put(struct cache *cache, struct carried *carried)
+{
+    struct population *population = carried->population;
+    ENSURE(carried->refs > 0);
+    if (--carried->refs)
+        return;
+    for (size_t i = 0; i < population->carried.n; i++)
+        if (population->carried.items[i] == carried) {
+            vec_swap_remove(&population->carried, i);
+            break;
+        }
+    cache->census->carried--;
+    fit_forget(cache, &carried->repels);
+    fit_forget(cache, &carried->draws);
+    counts_clear(&carried->repels);
+    counts_clear(&carried->draws);
+    intern_put(carried->topology_key);
+    free(carried);
+    population_put(cache, population);
+}
+
+static void carry(const struct pod_term *term, struct carried *carried, uint32_t node, int sign)
+{
+    switch (term->kind) {
+    case TERM_ANTI_AFFINITY:
+        counts_add(&carried->repels, node, sign);
+        break;
+    case TERM_AFFINITY:
+        counts_add(&carried->draws, node, sign * HARD_AFFINITY_WEIGHT);
+        break;
+    case TERM_PREFERRED_AFFINITY:
+        counts_add(&carried->draws, node, sign * term->weight);
+        break;
+    case TERM_PREFERRED_ANTI_AFFINITY:
+        counts_add(&carried->draws, node, -sign * term->weight);
+        break;
+    }
+}
+
+/* ---- classes --------------------------------------------------------------------------------- */
+
+static bool has_rules(const struct pod_class *cls)
+{
+    return cls->rules.term_count || cls->rules.spread_count;
+}
+
+/* What all required affinity terms mean together. */
+static struct population *together(struct cache *cache, struct pod_class *cls)
+{
+    const struct pod_rules *rules = &cls->rules;
+    const struct pod_selection **all = xcalloc(rules->term_count + 1, sizeof(*all));
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < rules->term_count; i++)
+        if (rules->terms[i].kind == TERM_AFFINITY)
+            all[n++] = &rules->terms[i].pods;
+    struct population *population = n ? population_get(cache, cls, all, n) : NULL;
+    free(all);
+    return population;
+}
+
+static struct census_class *class_new(struct cache *cache, struct pod_class *cls)
+{
+    struct census_class *entry = xnew(struct census_class);
+    const struct pod_rules *rules = &cls->rules;
+    entry->cls = pod_class_ref(cls);
+    entry->together = together(cache, cls);
+    entry->terms = xcalloc(rules->term_count + 1, sizeof(struct carried *));
+    for (uint32_t i = 0; i < rules->term_count; i++)
+        entry->terms[i] = carried_get(cache, cls, &rules->terms[i]);
+    entry->selections = xcalloc(rules->spread_count + 1, sizeof(struct population *));
+    for (uint32_t i = 0; i < rules->spread_count; i++) {
+        const struct pod_selection *all = &rules->spreads[i].pods;
+        entry->selections[i] = population_get(cache, cls, &all, 1);
+    }
+    cls->census = entry;
+    return entry;
+}
+
+static void class_free(struct cache *cache, struct census_class *entry)
+{
+    struct pod_class *cls = entry->cls;
+    cls->census = NULL;
+    population_put(cache, entry->together);
+    for (uint32_t i = 0; i < cls->rules.term_count; i++)
+        carried_put(cache, entry->terms[i]);
+    for (uint32_t i = 0; i < cls->rules.spread_count; i++)
+        population_put(cache, entry->selections[i]);
+    free(entry->terms);
+    free(entry->selections);
+    free(entry);
+    pod_class_unref(cls);
+}
+
+/* ---- sets of labels -------------------------------------------------------------------------- */
+
+static struct census_set *set_new(struct cache *cache, struct label_set *labels)
+{
+    struct census_set *set = xnew(struct census_set);
+    void *value;
+    set->set = label_set_ref(labels);
+    list_init(&set->placed);
+    list_init(&set->link);
+    list_append(&cache->census->sets, &set->link);
+    for (size_t i = 0; map_next(&cache->census->populations, &i, NULL, &value);)
+        if (may_mean(cache, value, labels))
+            vec_push(&set->meant_by, (struct population *)value);
+    labels->scratch = set;
+    return set;
+}
+
+static void set_free(struct census_set *set)
+{
+    set->set->scratch = NULL;
+    list_remove(&set->link);
+    vec_clear(&set->meant_by);
+    label_set_unref(set->set);
+    free(set);
+}
+
+/* ---- pods ------------------------------------------------------------------------------------ */
+
+void census_enter(struct cache *cache, struct sched_task *task)
+{
+    struct pod_class *cls = task->pod->cls;
+    struct label_set *labels = task->pod->labels;
+    struct census_set *set = labels->scratch ? labels->scratch : set_new(cache, labels);
+    set->uses++;
+    list_init(&task->placed);
+    if (!has_rules(cls))
+        return;
+    struct census_class *entry = cls->census ? cls->census : class_new(cache, cls);
+    entry->uses++;
+}
+
+void census_leave(struct cache *cache, struct sched_task *task)
+{
+    struct census_set *set = task->pod->labels->scratch;
+    struct census_class *entry = task->pod->cls->census;
+    if (entry && --entry->uses == 0)
+        class_free(cache, entry);
+    if (--set->uses == 0)
+        set_free(set);
+}
+
+/* Counts a task on a node in or out. */
+static void count_task(const struct sched_task *task, const struct sched_node *node,
+                       enum task_status status, int sign)
+{
+    struct census_set *set = task->pod->labels->scratch;
+    const struct census_class *entry = task->pod->cls->census;
+    for (size_t i = 0; i < set->meant_by.n; i++)
+        count(set->meant_by.items[i], task, node, status, sign);
+    for (uint32_t i = 0; entry && i < entry->cls->rules.term_count; i++)
+        carry(&entry->cls->rules.terms[i], entry->terms[i], node->index, sign);
+}
+
+void census_move(struct cache *cache, struct sched_task *task, enum task_status status,
+                 struct sched_node *node)
+{
+    struct census_set *set = task->pod->labels->scratch;
+    bool ends = (task->status == TASK_RELEASING) != (status == TASK_RELEASING);
+    if (task->node == node && (!node || !ends))
+        return;
+    if (task->node)
+        count_task(task, task->node, task->status, -1);
+    if (node)
+        count_task(task, node, status, 1);
+    if (task->node == node && set->meant_by.n)
+        cache_log_node(cache, node); /* a change of place is logged as such */
+    if (task->node && !node)
+        list_remove(&task->placed);
+    else if (!task->node && node)
+        list_append(&set->placed, &task->placed);
+}
+
+/* ---- namespaces ------------------------------------------------------------------------------ */
+
+static size_t place_of(const struct census_set *set, const struct population *population)
+{
+    size_t at = 0;
+    while (at < set->meant_by.n && set->meant_by.items[at] != population)
+        at++;
+    return at;
+}
+
+static void reconsider(const struct cache *cache, struct population *population,
+                       struct census_set *set)
+{
+    size_t at = place_of(set, population);
+    bool is = at < set->meant_by.n, shall = may_mean(cache, population, set->set);
+    if (is && !shall)
+        exclude(population, set, at);
+    else if (shall && !is)
+        include(population, set);
+}
+
+static void reconsider_all(struct cache *cache, const char *ns)
+{
+    void *value;
+    bool any = false;
+    for (size_t i = 0; map_next(&cache->census->populations, &i, NULL, &value);) {
+        struct population *population = value;
+        if (!population->by_namespace)
+            continue;
+        any = true;
+        list_each(link, &cache->census->sets)
+        {
+            struct census_set *set = container_of(link, struct census_set, link);
+            if (strcmp(set->set->ns, ns) == 0)
+                reconsider(cache, population, set);
+        }
+    }
+    if (any)
+        cache_log_all(cache);
+}
+
+static void free_labels(void *value)
+{
+    if (!value)
+        return;
+    kube_pairs_clear(value);
+    free(value);
+}
+
+bool cache_set_namespace(struct cache *cache, const char *name, const struct kube_pairs *labels)
+{
+    struct kube_pairs *copy = NULL, *before = map_get(&cache->census->namespaces, str_of(name));
+    if (before && labels && kube_pairs_equal(before, labels))
+        return false;
+    if (labels) {
+        copy = xnew(struct kube_pairs);
+        *copy = kube_pairs_copy(labels);
+        map_set(&cache->census->namespaces, str_of(name), copy);
+    } else {
+        map_del(&cache->census->namespaces, str_of(name));
+    }
+    free_labels(before);
+    if (!census_wants_namespaces(cache))
+        return false;
+    reconsider_all(cache, name);
+    cache_room(cache);
+    return true;
+}
+
+bool census_wants_namespaces(const struct cache *cache)
+{
+    void *value;
+    for (size_t i = 0; map_next(&cache->census->populations, &i, NULL, &value);)
+        if (((const struct population *)value)->by_namespace)
+            return true;
+    return false;
+}
+
+struct census *census_new(void)
+{
+    struct census *census = xnew(struct census);
+    census->populations.borrows = true;
+    list_init(&census->sets);
+    return census;
+}
+
+void census_free(struct census *census)
+{
+    ENSURE(list_empty(&census->sets));
+    map_clear(&census->populations);
+    map_clear_with(&census->namespaces, free_labels);
+    free(census);
+}

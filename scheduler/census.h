@@ -1,0 +1,86 @@
+/*
+ * The census: how many pods on each node some selection means, and which pods' terms mean others.
+ *
+ * A population is what a term or a spread constraint selects: pods of some namespaces with some
+ * labels. It is registered while a pod is known whose rules name it, and counted by the change of
+ * one pod. Terms that pods on nodes carry (anti-affinity, and affinity for the score) are counted
+ * by node in the same way: pods that such a term means are drawn or kept away. Loop thread only.
+ */
+#ifndef PUMICE_SCHEDULER_CENSUS_H
+#define PUMICE_SCHEDULER_CENSUS_H
+
+#include "base/counts.h"
+#include "scheduler/cache.h"
+#include "scheduler/topology.h"
+
+/* Pods that are meant by every one of some selections. */
+struct population {
+    const struct pod_selection **all; /* owned array; they live in `source` */
+    uint32_t n;
+    struct pod_class *source; /* counted */
+    char *key;                /* owned; what is selected */
+    struct counts placed;     /* by node: pods on it */
+    struct counts live;       /* those of them that are not terminating */
+    bool by_index;            /* tasks' indices matter, so pods with one set of labels differ */
+    bool by_namespace;        /* labels of namespaces matter */
+    uint32_t refs;
+    VEC(struct carried *) carried; /* terms of pods that mean it; borrowed */
+};
+
+/* What terms of pods on nodes say of a population, over the domains of one label. */
+struct carried {
+    struct population *population; /* counted */
+    const char *topology_key;      /* interned */
+    uint64_t id;                   /* never used twice */
+    struct counts repels;          /* by node: pods there that must not be near it */
+    struct counts draws;           /* by node: weights of those that would like to be near it, less
+                                      those that would rather not */
+    uint32_t refs;
+};
+
+/* The rules of a class of pods, as the census knows them; hangs on the class's `census`. */
+struct census_class {
+    struct pod_class *cls;          /* counted */
+    struct population *together;    /* meant by all required affinity terms; NULL without any */
+    struct carried **terms;         /* owned array, by term of the class; counted */
+    struct population **selections; /* owned array, by spread constraint of the class; counted */
+    uint32_t uses;
+};
+
+/* Pods that have one set of labels; hangs on the set's `scratch`. */
+struct census_set {
+    struct label_set *set;             /* counted */
+    VEC(struct population *) meant_by; /* borrowed */
+    struct list placed;                /* struct sched_task, on nodes */
+    struct list link;                  /* in the census */
+    uint32_t uses;
+};
+
+struct census {
+    struct map populations; /* by what they select; struct population, borrowed keys */
+    struct list sets;       /* struct census_set */
+    uint64_t next_id;
+    uint32_t carried;      /* how many there are */
+    struct map namespaces; /* struct kube_pairs by name: their labels; owned */
+};
+
+/* A task has come to the cache, or leaves it (it is on no node then). */
+void census_enter(struct cache *cache, struct sched_task *task);
+void census_leave(struct cache *cache, struct sched_task *task);
+/*
+ * A task is on a node (NULL: none) from now on, terminating or not, before its `node` and `status`
+ * say so.
+ */
+void census_move(struct cache *cache, struct sched_task *task, enum task_status status,
+                 struct sched_node *node);
+/* Whether a selector means pods by the labels of their namespaces, so that these matter. */
+bool census_wants_namespaces(const struct cache *cache);
+struct census *census_new(void);
+/* Frees it; no task may be in it. */
+void census_free(struct census *census);
+
+/* Whether the population means pods with these labels. */
+bool population_means(const struct cache *cache, const struct population *population,
+                      const struct pod_labels *labels);
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * What the parts of the tables share: fit.c keeps them, fit_scan.c chooses from those whose scores
+ * depend on one another.
+ */
+#ifndef PUMICE_SCHEDULER_FIT_PRIVATE_H
+#define PUMICE_SCHEDULER_FIT_PRIVATE_H
+
+#include "scheduler/fit.h"
+#include "scheduler/neighbours.h"
+
+#define UNFIT INT64_MIN   /* as a score: does not fit now */
+#define TABLE_REASONS 255 /* texts that a table tells apart */
+
+/* Between which raw scores those of the nodes that fit lie. */
+struct fit_span {
+    int64_t least, most;
+};
+
+struct fit_table {
+    struct list link;      /* in cache->tables */
+    struct pod_class *cls; /* counted */
+    char *key;             /* owned; in cache->tables_by_key; NULL: it hangs on its class */
+    int64_t *scores; /* by node; UNFIT when it does not fit; without what depends on other nodes */
+    uint32_t *winners;   /* nodes, see fit.c */
+    uint8_t *barred;     /* by node: why such pods never go there: number of a text, 0: they may */
+    uint8_t *reason;     /* by node: why it does not fit now, 0 when it does */
+    uint32_t n, cap;     /* nodes, places for them */
+    uint32_t room;       /* nodes with a score that is not UNFIT */
+    uint32_t fits;       /* nodes that fit; fewer than that when neighbours refuse some */
+    uint32_t versions;   /* of objects of nodes up to which `barred` is right */
+    uint64_t seen;       /* changes of the log that are in the table */
+    uint64_t generation; /* of the configuration; 0: never filled */
+    uint64_t images;     /* where its images are, as of `scores` */
+    VEC(const char *) reasons; /* texts by number less 1; number TABLE_REASONS is for all others */
+
+    /* Scores that are set in relation to other nodes'. With any of these the best node is found by
+     * a look at all scores instead of in the tree. */
+    struct neighbours *neighbours; /* owned; NULL when other pods do not matter */
+    int32_t *taints;               /* by node: those that it does not tolerate but may; or NULL */
+    int32_t *preferred;            /* by node: weights of its preferred terms; or NULL */
+    uint32_t wanted;               /* pods that are to find a place near one another */
+    bool stale;                    /* something changed since the last look */
+    uint32_t best;                 /* the index of the best node, when any fits */
+    struct fit_span span[FIT_PART_COUNT];
+};
+
+static inline bool fit_scans(const struct fit_table *table)
+{
+    return table->neighbours || table->taints || table->preferred;
+}
+
+/* The number of a text; texts that are alike are one pointer. */
+uint8_t fit_reason_number(struct fit_table *table, const char *text);
+/* Looks at all nodes: which fit, and which of them is best. */
+void fit_scan(struct cache *cache, const struct sched_config *config, struct fit_table *table);
+
+#endif

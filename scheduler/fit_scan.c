@@ -1,0 +1,227 @@
+/*
+ * The best node where scores are set in relation to one another. See fit.h.
+ *
+ * First all nodes with room are asked whether other pods stand against it, and between which raw
+ * scores those lie that are left; then each gets its points, by the rules of kube-scheduler's
+ * plugins, in whole numbers.
+ */
+#include "scheduler/fit_private.h"
+#include "scheduler/plugins/score.h"
+
+#define POINTS 100
+#define SCAN_WORK 8 /* nodes that count as much as one that is looked at afresh */
+
+static int64_t raw_of(const struct fit_table *table, enum fit_part part, uint32_t node)
+{
+    switch (part) {
+    case FIT_TAINTS:
+        return table->taints ? table->taints[node] : 0;
+    case FIT_NODE_AFFINITY:
+        return table->preferred ? table->preferred[node] : 0;
+    case FIT_POD_AFFINITY:
+        return neighbours_draw(table->neighbours, node);
+    case FIT_SPREAD:
+        return neighbours_crowd(table->neighbours, node);
+    case FIT_PART_COUNT:
+        break;
+    }
+    return 0;
+}
+
+/* Whether the raw scores of a part are looked at. */
+static bool counts(const struct fit_table *table, enum fit_part part)
+{
+    switch (part) {
+    case FIT_TAINTS:
+        return table->taints;
+    case FIT_NODE_AFFINITY:
+        return table->preferred;
+    case FIT_POD_AFFINITY:
+        return table->neighbours && neighbours_draws(table->neighbours);
+    case FIT_SPREAD:
+        return table->neighbours && neighbours_prefers_spread(table->neighbours);
+    case FIT_PART_COUNT:
+        break;
+    }
+    return false;
+}
+
+/* A crowded domain gets few points, but counts down from the sum of both ends. */
+static int64_t spread_points(struct fit_span span, int64_t raw)
+{
+    if (raw < 0)
+        return 0;
+    return span.most ? POINTS * (span.most + span.least - raw) / span.most : POINTS;
+}
+
+static int64_t points_of(struct fit_span span, enum fit_part part, int64_t raw)
+{
+    switch (part) {
+    case FIT_TAINTS:
+        return span.most ? POINTS - POINTS * raw / span.most : POINTS;
+    case FIT_NODE_AFFINITY:
+        return span.most ? POINTS * raw / span.most : 0;
+    case FIT_POD_AFFINITY:
+        return span.most > span.least ? (int64_t)(SCORE_POINTS * ((double)(raw - span.least) /
+                                                                  (double)(span.most - span.least)))
+                                      : 0;
+    case FIT_SPREAD:
+        return spread_points(span, raw);
+    case FIT_PART_COUNT:
+        break;
+    }
+    return 0;
+}
+
+int64_t fit_points(const struct fit_table *table, enum fit_part part, uint32_t node)
+{
+    if (!counts(table, part))
+        return part == FIT_TAINTS ? POINTS : 0;
+    return points_of(table->span[part], part, raw_of(table, part, node));
+}
+
+/* ---- which nodes fit ------------------------------------------------------------------------- */
+
+/* Asks the neighbours about every node that has room. */
+static void refuse(struct fit_table *table)
+{
+    table->fits = table->room;
+    if (!table->neighbours)
+        return;
+    neighbours_settle(table->neighbours);
+    for (uint32_t i = 0; i < table->n; i++) {
+        if (table->scores[i] == UNFIT)
+            continue;
+        table->reason[i] = fit_reason_number(table, neighbours_refuse(table->neighbours, i));
+        table->fits -= table->reason[i] != 0;
+    }
+}
+
+static bool fits(const struct fit_table *table, uint32_t node)
+{
+    return table->scores[node] != UNFIT && !table->reason[node];
+}
+
+/* ---- scores ---------------------------------------------------------------------------------- */
+
+static void meet(struct fit_table *table)
+{
+    neighbours_begin_spread(table->neighbours);
+    for (uint32_t i = 0; i < table->n; i++)
+        if (fits(table, i))
+            neighbours_announce(table->neighbours, i);
+    neighbours_end_spread(table->neighbours);
+}
+
+/* Nodes that count for nothing do not stretch the span; nothing is less than 0 but what draws. */
+static void measure(struct fit_table *table, enum fit_part part, int64_t *raws)
+{
+    struct fit_span span = {INT64_MAX, part == FIT_POD_AFFINITY ? INT64_MIN : 0};
+    for (uint32_t i = 0; i < table->n; i++) {
+        if (!fits(table, i))
+            continue;
+        raws[i] = raw_of(table, part, i);
+        if (part == FIT_SPREAD && raws[i] < 0)
+            continue;
+        span.least = raws[i] < span.least ? raws[i] : span.least;
+        span.most = raws[i] > span.most ? raws[i] : span.most;
+    }
+    table->span[part] = span;
+}
+
+static int64_t weight_of(const struct node_rules *rules, enum fit_part part)
+{
+    switch (part) {
+    case FIT_TAINTS:
+        return rules->taints_weight;
+    case FIT_NODE_AFFINITY:
+        return rules->node_affinity_weight;
+    case FIT_POD_AFFINITY:
+        return rules->pod_affinity_weight;
+    case FIT_SPREAD:
+        return rules->spread_weight;
+    case FIT_PART_COUNT:
+        break;
+    }
+    return 0;
+}
+
+static int64_t plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+    if (__builtin_add_overflow(a, b, &sum))
+        return b > 0 ? INT64_MAX : INT64_MIN + 1;
+    return sum;
+}
+
+static void add_part(const struct fit_table *table, enum fit_part part, int64_t weight,
+                     const int64_t *raws, int64_t *sums)
+{
+    double unit = (double)weight * SCORE_UNIT;
+    for (uint32_t i = 0; i < table->n; i++)
+        if (fits(table, i))
+            sums[i] = plus(sums[i],
+                           (int64_t)((double)points_of(table->span[part], part, raws[i]) * unit));
+}
+
+/* ---- the first of a gang that is to stay together -------------------------------------------- */
+
+/* How many pods of the class the node has room for. */
+static uint64_t places_on(const struct pod_class *cls, const struct sched_node *node)
+{
+    int64_t places = UINT32_MAX;
+    for (uint32_t i = 0; i < cls->request.n; i++) {
+        int64_t amount = cls->request.items[i].amount;
+        int64_t room = resource_vector_get(&node->object->allocatable, cls->request.items[i].id) -
+                       resource_vector_get(&node->used, cls->request.items[i].id);
+        if (amount > 0 && room / amount < places)
+            places = room / amount;
+    }
+    return places > 0 ? (uint64_t)places : 0;
+}
+
+/* Where such a pod would have too little room for the others beside it, if there is a better place:
+ * as scores, UNFIT. */
+static void avoid_narrow_domains(const struct cache *cache, struct fit_table *table, int64_t *sums)
+{
+    struct neighbours *neighbours = table->neighbours;
+    bool roomy = false;
+    neighbours_begin_near(neighbours);
+    for (uint32_t i = 0; i < table->n; i++)
+        if (fits(table, i))
+            neighbours_add_near(neighbours, i, places_on(table->cls, cache->nodes.items[i]));
+    for (uint32_t i = 0; i < table->n && !roomy; i++)
+        roomy = fits(table, i) && neighbours_near(neighbours, i) >= table->wanted;
+    for (uint32_t i = 0; i < table->n && roomy; i++)
+        if (fits(table, i) && neighbours_near(neighbours, i) < table->wanted)
+            sums[i] = UNFIT;
+}
+
+static void choose(struct fit_table *table, const int64_t *sums)
+{
+    int64_t most = UNFIT;
+    for (uint32_t i = 0; i < table->n; i++)
+        if (fits(table, i) && sums[i] > most) {
+            most = sums[i];
+            table->best = i;
+        }
+}
+
+void fit_scan(struct cache *cache, const struct sched_config *config, struct fit_table *table)
+{
+    int64_t *sums = xcalloc(2 * (size_t)table->n + 1, sizeof(*sums)), *raws = sums + table->n;
+    memcpy(sums, table->scores, table->n * sizeof(*sums));
+    refuse(table);
+    if (counts(table, FIT_SPREAD))
+        meet(table);
+    for (enum fit_part part = 0; part < FIT_PART_COUNT; part++)
+        if (counts(table, part)) {
+            measure(table, part, raws);
+            add_part(table, part, weight_of(&config->rules, part), raws, sums);
+        }
+    if (table->neighbours && table->wanted > 1 && neighbours_first(table->neighbours))
+        avoid_narrow_domains(cache, table, sums);
+    choose(table, sums);
+    free(sums);
+    cache->work += table->n / SCAN_WORK;
+}

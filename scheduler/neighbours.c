@@ -1,0 +1,519 @@
+/*
+ * Affinity and spread by sums over domains. See neighbours.h.
+ */
+#include "scheduler/neighbours.h"
+#include "scheduler/domain_sum.h"
+#include <math.h>
+
+struct spread {
+    const struct spread_constraint *rule;
+    struct domain_sum sum;
+    bool self;         /* it means the pod itself */
+    bool *counted;     /* by node: pods there count */
+    uint32_t *members; /* by domain: such nodes */
+    int64_t least;     /* of the domains that have any: the smallest sum */
+    uint32_t present;  /* how many of these there are */
+    /* While nodes are scored. */
+    bool *met;     /* by domain: a node that may take the pod is in it */
+    uint32_t size; /* how many such domains */
+    double weight;
+};
+
+struct spreads {
+    struct spread *items;
+    size_t n, cap;
+};
+
+struct neighbours {
+    struct pod_class *cls;    /* borrowed */
+    struct domain_sums near;  /* required affinity: there must be such pods in the domain */
+    bool may_be_first;        /* the pod is what it wants to be near */
+    struct domain_sums apart; /* its anti-affinity */
+    struct domain_sums kept;  /* that of pods there */
+    struct domain_sums draws; /* preferences, its own and those of pods there */
+    struct spreads hard, soft;
+    uint32_t nodes; /* places for them in the tables */
+    uint32_t met;   /* nodes that may take the pod and have all labels */
+};
+
+/* ---- whom other pods mean -------------------------------------------------------------------- */
+
+static const struct census_set *set_of(const struct kin *kin)
+{
+    return kin->labels.set ? kin->labels.set->scratch : NULL;
+}
+
+static bool is_meant(const struct cache *cache, const struct kin *kin,
+                     const struct population *population)
+{
+    return kin->labels.set && population_means(cache, population, &kin->labels);
+}
+
+/* Visits the terms of pods on nodes that mean such pods. */
+static void each_term(const struct cache *cache, const struct kin *kin,
+                      void (*visit)(struct carried *carried, void *arg), void *arg)
+{
+    const struct census_set *set = set_of(kin);
+    for (size_t i = 0; set && i < set->meant_by.n; i++) {
+        struct population *population = set->meant_by.items[i];
+        if (population->by_index && !is_meant(cache, kin, population))
+            continue;
+        for (size_t c = 0; c < population->carried.n; c++)
+            visit(population->carried.items[c], arg);
+    }
+}
+
+bool neighbours_matter(const struct cache *cache, const struct kin *kin)
+{
+    return kin->cls->census || cache->census->carried;
+}
+
+struct sign {
+    VEC(uint64_t) ids;
+};
+
+static void note_id(struct carried *carried, void *arg)
+{
+    struct sign *sign = arg;
+    size_t at = sign->ids.n;
+    vec_push(&sign->ids, carried->id);
+    for (; at > 0 && sign->ids.items[at - 1] > carried->id; at--)
+        sign->ids.items[at] = sign->ids.items[at - 1];
+    sign->ids.items[at] = carried->id;
+}
+
+static void sign_own(const struct cache *cache, const struct kin *kin, struct buf *out)
+{
+    const struct census_class *entry = kin->cls->census;
+    if (!entry)
+        return;
+    buf_add_char(out, entry->together && is_meant(cache, kin, entry->together) ? 'y' : 'n');
+    for (uint32_t i = 0; i < kin->cls->rules.spread_count; i++)
+        buf_add_char(out, is_meant(cache, kin, entry->selections[i]) ? 'y' : 'n');
+}
+
+void neighbours_sign(const struct cache *cache, const struct kin *kin, struct buf *out)
+{
+    struct sign sign = {.ids = {NULL, 0, 0}};
+    sign_own(cache, kin, out);
+    if (cache->census->carried)
+        each_term(cache, kin, note_id, &sign);
+    for (size_t i = 0; i < sign.ids.n; i++)
+        buf_printf(out, ",%llu", (unsigned long long)sign.ids.items[i]);
+    vec_clear(&sign.ids);
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+/* The sum over the domains of that label, made when it is absent. */
+static struct domain_sum *sum_for(struct cache *cache, struct domain_sums *sums, const char *key)
+{
+    for (size_t i = 0; i < sums->n; i++)
+        if (strcmp(sums->items[i].topology->key, key) == 0)
+            return &sums->items[i];
+    vec_push(sums, domain_sum_of(cache, key));
+    return &sums->items[sums->n - 1];
+}
+
+struct making {
+    struct cache *cache;
+    struct neighbours *neighbours;
+    const struct node_rules *rules;
+};
+
+static void add_near(struct making *making, const struct pod_term *term,
+                     const struct census_class *entry)
+{
+    struct domain_sum *sum = sum_for(making->cache, &making->neighbours->near, term->topology_key);
+    if (!sum->sources.n)
+        domain_sum_add(sum, &entry->together->placed, 1);
+}
+
+static void add_apart(struct making *making, const struct pod_term *term,
+                      const struct carried *carried)
+{
+    struct domain_sum *sum = sum_for(making->cache, &making->neighbours->apart, term->topology_key);
+    domain_sum_add(sum, &carried->population->placed, 1);
+}
+
+static void add_draw(struct making *making, const struct pod_term *term,
+                     const struct carried *carried)
+{
+    bool away = term->kind == TERM_PREFERRED_ANTI_AFFINITY;
+    struct domain_sum *sum = sum_for(making->cache, &making->neighbours->draws, term->topology_key);
+    domain_sum_add(sum, &carried->population->placed, away ? -term->weight : term->weight);
+}
+
+static void add_own_terms(struct making *making, const struct census_class *entry)
+{
+    const struct pod_rules *rules = &entry->cls->rules;
+    for (uint32_t i = 0; i < rules->term_count; i++) {
+        const struct pod_term *term = &rules->terms[i];
+        if (term->kind == TERM_AFFINITY && making->rules->pod_affinity)
+            add_near(making, term, entry);
+        else if (term->kind == TERM_ANTI_AFFINITY && making->rules->pod_affinity)
+            add_apart(making, term, entry->terms[i]);
+        else if (term->kind >= TERM_PREFERRED_AFFINITY && making->rules->pod_affinity_weight)
+            add_draw(making, term, entry->terms[i]);
+    }
+}
+
+static void add_term_of_others(struct carried *carried, void *arg)
+{
+    struct making *making = arg;
+    struct neighbours *neighbours = making->neighbours;
+    const char *key = carried->topology_key;
+    if (making->rules->pod_affinity)
+        domain_sum_add(sum_for(making->cache, &neighbours->kept, key), &carried->repels, 1);
+    if (making->rules->pod_affinity_weight)
+        domain_sum_add(sum_for(making->cache, &neighbours->draws, key), &carried->draws, 1);
+}
+
+static void add_spreads(struct making *making, const struct census_class *entry,
+                        const struct kin *kin)
+{
+    struct neighbours *neighbours = making->neighbours;
+    for (uint32_t i = 0; i < entry->cls->rules.spread_count; i++) {
+        const struct spread_constraint *rule = &entry->cls->rules.spreads[i];
+        struct spread spread = {.rule = rule};
+        if (rule->required ? !making->rules->spread : !making->rules->spread_weight)
+            continue;
+        spread.sum = domain_sum_of(making->cache, rule->topology_key);
+        spread.self = is_meant(making->cache, kin, entry->selections[i]);
+        if (rule->pods.selector.all.n) /* without requirements it counts nobody */
+            domain_sum_add(&spread.sum, &entry->selections[i]->live, 1);
+        if (rule->required)
+            vec_push(&neighbours->hard, spread);
+        else
+            vec_push(&neighbours->soft, spread);
+    }
+}
+
+struct neighbours *neighbours_new(struct cache *cache, const struct sched_config *config,
+                                  const struct kin *kin)
+{
+    struct neighbours *neighbours = xnew(struct neighbours);
+    struct making making = {cache, neighbours, &config->rules};
+    const struct census_class *entry = kin->cls->census;
+    neighbours->cls = kin->cls;
+    if (entry) {
+        neighbours->may_be_first = entry->together && is_meant(cache, kin, entry->together);
+        add_own_terms(&making, entry);
+        add_spreads(&making, entry, kin);
+    }
+    each_term(cache, kin, add_term_of_others, &making);
+    return neighbours;
+}
+
+#define each_sum(sum, sums)                                                                        \
+    for (struct domain_sum *sum = (sums)->items; sum < (sums)->items + (sums)->n; sum++)
+#define each_spread(spread, spreads)                                                               \
+    for (struct spread *spread = (spreads)->items; spread < (spreads)->items + (spreads)->n;       \
+         spread++)
+
+static void spread_clear(struct cache *cache, struct spread *spread)
+{
+    domain_sum_clear(cache, &spread->sum);
+    free(spread->counted);
+    free(spread->members);
+    free(spread->met);
+}
+
+void neighbours_free(struct cache *cache, struct neighbours *neighbours)
+{
+    if (!neighbours)
+        return;
+    each_sum(sum, &neighbours->near) domain_sum_clear(cache, sum);
+    each_sum(sum, &neighbours->apart) domain_sum_clear(cache, sum);
+    each_sum(sum, &neighbours->kept) domain_sum_clear(cache, sum);
+    each_sum(sum, &neighbours->draws) domain_sum_clear(cache, sum);
+    each_spread(spread, &neighbours->hard) spread_clear(cache, spread);
+    each_spread(spread, &neighbours->soft) spread_clear(cache, spread);
+    vec_clear(&neighbours->near);
+    vec_clear(&neighbours->apart);
+    vec_clear(&neighbours->kept);
+    vec_clear(&neighbours->draws);
+    vec_clear(&neighbours->hard);
+    vec_clear(&neighbours->soft);
+    free(neighbours);
+}
+
+bool neighbours_use(const struct neighbours *neighbours, const struct counts *counts)
+{
+    bool use = false;
+    each_sum(sum, &neighbours->near) use |= domain_sum_counts(sum, counts);
+    each_sum(sum, &neighbours->apart) use |= domain_sum_counts(sum, counts);
+    each_sum(sum, &neighbours->kept) use |= domain_sum_counts(sum, counts);
+    each_sum(sum, &neighbours->draws) use |= domain_sum_counts(sum, counts);
+    each_spread(spread, &neighbours->hard) use |= domain_sum_counts(&spread->sum, counts);
+    each_spread(spread, &neighbours->soft) use |= domain_sum_counts(&spread->sum, counts);
+    return use;
+}
+
+size_t neighbours_width(const struct neighbours *neighbours)
+{
+    return neighbours->near.n + neighbours->apart.n + neighbours->kept.n + neighbours->draws.n +
+           neighbours->hard.n + neighbours->soft.n;
+}
+
+/* ---- filling and following ------------------------------------------------------------------- */
+
+bool neighbours_outdated(const struct neighbours *neighbours)
+{
+    bool outdated = false;
+    each_sum(sum, &neighbours->near) outdated |= domain_sum_outdated(sum);
+    each_sum(sum, &neighbours->apart) outdated |= domain_sum_outdated(sum);
+    each_sum(sum, &neighbours->kept) outdated |= domain_sum_outdated(sum);
+    each_sum(sum, &neighbours->draws) outdated |= domain_sum_outdated(sum);
+    each_spread(spread, &neighbours->hard) outdated |= domain_sum_outdated(&spread->sum);
+    each_spread(spread, &neighbours->soft) outdated |= domain_sum_outdated(&spread->sum);
+    return outdated;
+}
+
+static bool may_run_there(const struct pod_class *cls, const struct node *node)
+{
+    return node_labels_hold(&node->meta.labels, &cls->node_selector) &&
+           node_selector_matches(&cls->affinity, node->meta.name, &node->meta.labels);
+}
+
+/* Whether pods on the node count for the constraint, but for the labels of its kind. */
+static bool includes_node(const struct spread_constraint *rule, const struct pod_class *cls,
+                          const struct node *node)
+{
+    if (rule->honors_nodes && !may_run_there(cls, node))
+        return false;
+    return !rule->honors_taints || !taints_untolerated(&node->taints, &cls->tolerations);
+}
+
+static void spread_fill(struct neighbours *neighbours, struct spread *spread,
+                        const struct cache *cache, const bool *labelled)
+{
+    const struct topology *topology = spread->sum.topology;
+    uint32_t nodes = neighbours->nodes;
+    spread->counted = xreallocarray(spread->counted, (size_t)nodes + 1, sizeof(bool));
+    spread->members =
+        xreallocarray(spread->members, topology->domains.n + 1, sizeof(*spread->members));
+    memset(spread->members, 0, topology->domains.n * sizeof(*spread->members));
+    for (uint32_t i = 0; i < nodes; i++) {
+        const struct sched_node *node = cache->nodes.items[i];
+        spread->counted[i] = labelled[i] && node && node->object &&
+                             includes_node(spread->rule, neighbours->cls, node->object);
+        if (spread->counted[i])
+            spread->members[topology_domain_of(topology, i)]++;
+    }
+    spread->met = xreallocarray(spread->met, topology->domains.n + 1, sizeof(*spread->met));
+    domain_sum_fill(&spread->sum, nodes, spread->counted);
+}
+
+/* Nodes count only when they have the labels of all constraints of the kind. */
+static void spreads_fill(struct neighbours *neighbours, struct spreads *spreads,
+                         const struct cache *cache)
+{
+    bool *labelled = xcalloc((size_t)neighbours->nodes + 1, sizeof(*labelled));
+    for (uint32_t i = 0; i < neighbours->nodes; i++) {
+        labelled[i] = true;
+        each_spread(spread, spreads) labelled[i] &= !domain_sum_lacks(&spread->sum, i);
+    }
+    each_spread(spread, spreads) spread_fill(neighbours, spread, cache, labelled);
+    free(labelled);
+}
+
+void neighbours_fill(struct neighbours *neighbours, const struct cache *cache)
+{
+    neighbours->nodes = (uint32_t)cache->nodes.n;
+    each_sum(sum, &neighbours->near) domain_sum_fill(sum, neighbours->nodes, NULL);
+    each_sum(sum, &neighbours->apart) domain_sum_fill(sum, neighbours->nodes, NULL);
+    each_sum(sum, &neighbours->kept) domain_sum_fill(sum, neighbours->nodes, NULL);
+    each_sum(sum, &neighbours->draws) domain_sum_fill(sum, neighbours->nodes, NULL);
+    spreads_fill(neighbours, &neighbours->hard, cache);
+    spreads_fill(neighbours, &neighbours->soft, cache);
+}
+
+void neighbours_follow(struct neighbours *neighbours, uint32_t node)
+{
+    each_sum(sum, &neighbours->near) domain_sum_follow(sum, node, NULL);
+    each_sum(sum, &neighbours->apart) domain_sum_follow(sum, node, NULL);
+    each_sum(sum, &neighbours->kept) domain_sum_follow(sum, node, NULL);
+    each_sum(sum, &neighbours->draws) domain_sum_follow(sum, node, NULL);
+    each_spread(spread, &neighbours->hard) domain_sum_follow(&spread->sum, node, spread->counted);
+    each_spread(spread, &neighbours->soft) domain_sum_follow(&spread->sum, node, spread->counted);
+}
+
+/* ---- may it run there? ----------------------------------------------------------------------- */
+
+void neighbours_settle(struct neighbours *neighbours)
+{
+    each_spread(spread, &neighbours->hard)
+    {
+        spread->least = INT32_MAX;
+        spread->present = 0;
+        for (size_t d = 0; d < spread->sum.topology->domains.n; d++) {
+            if (!spread->members[d])
+                continue;
+            spread->present++;
+            if (spread->sum.by_domain[d] < spread->least)
+                spread->least = spread->sum.by_domain[d];
+        }
+        if ((int64_t)spread->present < spread->rule->min_domains)
+            spread->least = 0;
+    }
+}
+
+/* No pod anywhere is what the pod wants to be near. */
+static bool is_first(const struct neighbours *neighbours)
+{
+    for (size_t i = 0; i < neighbours->near.n; i++)
+        if (neighbours->near.items[i].total)
+            return false;
+    return true;
+}
+
+static bool is_near(const struct neighbours *neighbours, uint32_t node)
+{
+    bool all = true;
+    for (size_t i = 0; i < neighbours->near.n; i++) {
+        if (domain_sum_lacks(&neighbours->near.items[i], node))
+            return false;
+        all = all && domain_sum_at(&neighbours->near.items[i], node) > 0;
+    }
+    return all || (neighbours->may_be_first && is_first(neighbours));
+}
+
+bool neighbours_first(const struct neighbours *neighbours)
+{
+    return neighbours->near.n && neighbours->may_be_first && is_first(neighbours);
+}
+
+void neighbours_begin_near(struct neighbours *neighbours)
+{
+    each_sum(sum, &neighbours->near)
+    {
+        size_t domains = sum->topology->domains.n;
+        sum->room = xreallocarray(sum->room, domains + 1, sizeof(*sum->room));
+        memset(sum->room, 0, domains * sizeof(*sum->room));
+    }
+}
+
+void neighbours_add_near(struct neighbours *neighbours, uint32_t node, uint64_t amount)
+{
+    each_sum(sum, &neighbours->near) sum->room[topology_domain_of(sum->topology, node)] += amount;
+}
+
+uint64_t neighbours_near(const struct neighbours *neighbours, uint32_t node)
+{
+    uint64_t least = UINT64_MAX;
+    each_sum(sum, &neighbours->near)
+    {
+        uint64_t room = sum->room[topology_domain_of(sum->topology, node)];
+        least = room < least ? room : least;
+    }
+    return least;
+}
+
+static const char *spread_refuses(const struct neighbours *neighbours, uint32_t node)
+{
+    each_spread(spread, &neighbours->hard)
+    {
+        if (domain_sum_lacks(&spread->sum, node))
+            return "node(s) didn't match pod topology spread constraints (missing required label)";
+        int64_t there = domain_sum_at(&spread->sum, node) + spread->self;
+        if (there - spread->least > spread->rule->max_skew)
+            return "node(s) didn't match pod topology spread constraints";
+    }
+    return NULL;
+}
+
+const char *neighbours_refuse(const struct neighbours *neighbours, uint32_t node)
+{
+    const char *reason = spread_refuses(neighbours, node);
+    if (reason)
+        return reason;
+    if (!is_near(neighbours, node))
+        return "node(s) didn't match pod affinity rules";
+    each_sum(sum, &neighbours->apart)
+    {
+        if (domain_sum_at(sum, node) > 0)
+            return "node(s) didn't match pod anti-affinity rules";
+    }
+    each_sum(sum, &neighbours->kept)
+    {
+        if (domain_sum_at(sum, node) > 0)
+            return "node(s) didn't satisfy existing pods anti-affinity rules";
+    }
+    return NULL;
+}
+
+/* ---- how well? ------------------------------------------------------------------------------- */
+
+bool neighbours_draws(const struct neighbours *neighbours)
+{
+    return neighbours->draws.n > 0;
+}
+
+int64_t neighbours_draw(const struct neighbours *neighbours, uint32_t node)
+{
+    int64_t draw = 0;
+    each_sum(sum, &neighbours->draws) draw += domain_sum_at(sum, node);
+    return draw;
+}
+
+bool neighbours_prefers_spread(const struct neighbours *neighbours)
+{
+    return neighbours->soft.n > 0;
+}
+
+static bool has_all_labels(const struct neighbours *neighbours, uint32_t node)
+{
+    each_spread(spread, &neighbours->soft)
+    {
+        if (domain_sum_lacks(&spread->sum, node))
+            return false;
+    }
+    return true;
+}
+
+void neighbours_begin_spread(struct neighbours *neighbours)
+{
+    neighbours->met = 0;
+    each_spread(spread, &neighbours->soft)
+    {
+        memset(spread->met, 0, spread->sum.topology->domains.n * sizeof(*spread->met));
+        spread->size = 0;
+    }
+}
+
+void neighbours_announce(struct neighbours *neighbours, uint32_t node)
+{
+    if (!has_all_labels(neighbours, node))
+        return;
+    neighbours->met++;
+    each_spread(spread, &neighbours->soft)
+    {
+        bool *met = &spread->met[topology_domain_of(spread->sum.topology, node)];
+        spread->size += !*met;
+        *met = true;
+    }
+}
+
+void neighbours_end_spread(struct neighbours *neighbours)
+{
+    each_spread(spread, &neighbours->soft)
+    {
+        uint32_t size = spread->sum.topology->hostname ? neighbours->met : spread->size;
+        spread->weight = log(size + 2.0);
+    }
+}
+
+int64_t neighbours_crowd(const struct neighbours *neighbours, uint32_t node)
+{
+    double sum = 0;
+    if (!has_all_labels(neighbours, node))
+        return -1;
+    each_spread(spread, &neighbours->soft)
+    {
+        int64_t pods = spread->sum.topology->hostname ? spread->sum.seen[node]
+                                                      : domain_sum_at(&spread->sum, node);
+        sum += (double)pods * spread->weight + (double)(spread->rule->max_skew - 1);
+    }
+    return (int64_t)round(sum);
+}

@@ -1,0 +1,340 @@
+/*
+ * Gangs whose pods matter to one another: affinity, anti-affinity and spread count the pods of the
+ * gang itself, and it is placed whole or not at all. (That every single decision is the right one:
+ * test_slow_scorer.c.)
+ */
+#include "cluster.h"
+#include "scheduler/census.h"
+
+#define CPU(cpu) ",\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"" cpu "\"}}}]"
+#define OURS "\"labelSelector\":{\"matchLabels\":{\"app\":\"a\"}}"
+#define HOST ",\"topologyKey\":\"kubernetes.io/hostname\""
+#define ZONE ",\"topologyKey\":\"zone\""
+#define APART(where)                                                                               \
+    ",\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":["     \
+    "{" OURS where "}]}}"
+#define NEAR(where)                                                                                \
+    ",\"affinity\":{\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":["         \
+    "{" OURS where "}]}}"
+#define SPREAD(where, when)                                                                        \
+    ",\"topologySpreadConstraints\":[{\"maxSkew\":1,\"whenUnsatisfiable\":\"" when                 \
+    "\"," OURS where "}]"
+
+/* Nodes n0, n1, ... of `cpu` CPUs, in zones z0, z1, z2 by turns. */
+static void add_zoned_nodes(struct cluster *c, unsigned count, const char *cpu)
+{
+    for (unsigned i = 0; i < count; i++) {
+        cleanup_free char *name = xasprintf("n%u", i);
+        cleanup_free char *labels =
+            xasprintf("\"kubernetes.io/hostname\":\"n%u\",\"zone\":\"z%u\"", i, i % 3);
+        cleanup_free char *allocatable = xasprintf("\"cpu\":\"%s\",\"pods\":\"110\"", cpu);
+        add_node_json(c, name, labels, "", allocatable);
+    }
+}
+
+static struct test_group *add_app(struct cluster *c, const char *name, unsigned count,
+                                  const char *labels, const char *spec)
+{
+    cleanup_free char *min = xasprintf("\"minMember\":%u", count);
+    struct test_group *group = add_group(c, name, min);
+    for (unsigned i = 0; i < count; i++) {
+        cleanup_free char *pod = xasprintf("%s-%u", name, i);
+        add_pod_labelled(c, pod, name, "w", labels, spec);
+    }
+    return group;
+}
+
+static unsigned on_node(const struct cluster *c, const char *name)
+{
+    const struct sched_node *node = cache_node(&c->scheduler->cache, name);
+    return node ? node->tasks : 0;
+}
+
+static unsigned in_zone(const struct cluster *c, unsigned zone, unsigned nodes)
+{
+    unsigned sum = 0;
+    for (unsigned i = zone; i < nodes; i += 3) {
+        cleanup_free char *name = xasprintf("n%u", i);
+        sum += on_node(c, name);
+    }
+    return sum;
+}
+
+static void one_pod_a_node(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NULL);
+    add_zoned_nodes(c, 5, "8");
+    add_app(c, "a", 5, "\"app\":\"a\"", CPU("1") APART(HOST));
+    run(c);
+    assert_int_equal(bound(c, "a", NULL), 5);
+    for (unsigned i = 0; i < 5; i++) {
+        cleanup_free char *name = xasprintf("n%u", i);
+        assert_int_equal(on_node(c, name), 1);
+    }
+    check(c);
+    cluster_free(c);
+}
+
+static void one_too_many_places_none(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NULL);
+    add_zoned_nodes(c, 5, "8");
+    struct test_group *g = add_app(c, "a", 6, "\"app\":\"a\"", CPU("1") APART(HOST));
+    run(c);
+    assert_int_equal(c->binds, 0);
+    assert_says(g, "0/5 nodes are available: 5 node(s) didn't match pod anti-affinity rules");
+    add_zoned_nodes(c, 6, "8");
+    run(c);
+    assert_int_equal(bound(c, "a", NULL), 6);
+    check(c);
+    cluster_free(c);
+}
+
+/* Pods on nodes keep away whom their terms mean, though the newcomer has none. */
+static void those_who_are_there_count(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NULL);
+    add_zoned_nodes(c, 4, "8");
+    add_app(c, "first", 2, "\"app\":\"b\"", CPU("1") APART(HOST));
+    run(c);
+    struct test_group *g = add_app(c, "second", 3, "\"app\":\"a\"", CPU("5"));
+    run(c);
+    assert_int_equal(bound(c, "first", NULL), 2);
+    assert_int_equal(bound(c, "second", NULL), 0);
+    assert_says(g, "2 node(s) didn't satisfy existing pods anti-affinity rules");
+    set_phase(c, "first", "Succeeded");
+    run(c);
+    assert_int_equal(bound(c, "second", NULL), 3);
+    check(c);
+    cluster_free(c);
+}
+
+static void friends_share_a_zone(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NULL);
+    add_zoned_nodes(c, 9, "2");
+    add_app(c, "a", 6, "\"app\":\"a\"", CPU("1") NEAR(ZONE));
+    run(c);
+    assert_int_equal(bound(c, "a", NULL), 6);
+    unsigned full = 0;
+    for (unsigned zone = 0; zone < 3; zone++)
+        full += in_zone(c, zone, 9) == 6;
+    assert_int_equal(full, 1);
+    check(c);
+    cluster_free(c);
+}
+
+/* The first pod does not go to the emptiest node when the others would not find room near it. */
+static void friends_find_the_zone_that_is_large_enough(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NULL);
+    add_zoned_nodes(c, 2, "4"); /* zones 0 and 1, one empty node each */
+    for (unsigned i = 0; i < 4; i++) {
+        cleanup_free char *name = xasprintf("large-%u", i);
+        cleanup_free char *labels =
+            xasprintf("\"kubernetes.io/hostname\":\"large-%u\",\"zone\":\"z2\"", i);
+        add_node_json(c, name, labels, "", "\"cpu\":\"3\",\"pods\":\"110\"");
+    }
+    add_app(c, "fill", 4, "\"app\":\"b\"", CPU("1") ",\"nodeSelector\":{\"zone\":\"z2\"}");
+    run(c);
+    assert_int_equal(bound(c, "fill", NULL), 4);
+    add_app(c, "a", 8, "\"app\":\"a\"", CPU("1") NEAR(ZONE));
+    run(c);
+    assert_int_equal(bound(c, "a", NULL), 8);
+    check(c);
+    cluster_free(c);
+}
+
+/* The first pod of a series that wants to be near itself may go anywhere; others wait for it. */
+static void strangers_wait_for_their_friends(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NULL);
+    add_zoned_nodes(c, 3, "8");
+    struct test_group *g = add_app(c, "late", 1, "\"app\":\"b\"", CPU("1") NEAR(ZONE));
+    run(c);
+    assert_int_equal(bound(c, "late", NULL), 0);
+    assert_says(g, "3 node(s) didn't match pod affinity rules");
+    add_app(c, "a", 1, "\"app\":\"a\"", CPU("8"));
+    run(c);
+    assert_int_equal(bound(c, "late", NULL), 0); /* its friend's zone has no room */
+    add_zoned_nodes(c, 6, "8");
+    run(c);
+    assert_int_equal(bound(c, "late", NULL), 1);
+    check(c);
+    cluster_free(c);
+}
+
+static void spread_evenly(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NULL);
+    add_zoned_nodes(c, 7, "8"); /* three nodes in zone 0, two in each other */
+    add_app(c, "a", 12, "\"app\":\"a\"", CPU("1") SPREAD(ZONE, "DoNotSchedule"));
+    run(c);
+    assert_int_equal(bound(c, "a", NULL), 12);
+    for (unsigned zone = 0; zone < 3; zone++)
+        assert_int_equal(in_zone(c, zone, 7), 4);
+    check(c);
+    cluster_free(c);
+}
+
+static void a_full_zone_stops_the_gang(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NULL);
+    add_zoned_nodes(c, 3, "3");
+    struct test_group *fill = add_app(c, "fill", 1, "\"app\":\"b\"", CPU("2"));
+    run(c);
+    struct test_group *g =
+        add_app(c, "a", 7, "\"app\":\"a\"", CPU("1") SPREAD(ZONE, "DoNotSchedule"));
+    run(c);
+    assert_int_equal(bound(c, "fill", NULL), 1);
+    assert_int_equal(bound(c, "a", NULL), 0); /* 1, 2, 2 and no more */
+    assert_says(g, "node(s) didn't match pod topology spread constraints");
+    set_phase(c, fill->name, "Succeeded");
+    run(c);
+    assert_int_equal(bound(c, "a", NULL), 7);
+    check(c);
+    cluster_free(c);
+}
+
+/* Preferences give way when there is no other room. */
+static void spread_if_possible(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NULL);
+    add_zoned_nodes(c, 3, "8");
+    add_app(c, "a", 24, "\"app\":\"a\"", CPU("1") SPREAD(ZONE, "ScheduleAnyway"));
+    run(c);
+    assert_int_equal(bound(c, "a", NULL), 24);
+    check(c);
+    cluster_free(c);
+}
+
+/* Labels that a namespace gets or loses count from then on. */
+static void namespaces_are_selected_by_their_labels(void **state)
+{
+    (void)state;
+    static const char spec[] =
+        CPU("1") ",\"affinity\":{\"podAffinity\":{"
+                 "\"requiredDuringSchedulingIgnoredDuringExecution\":[{" OURS HOST
+                 ",\"namespaceSelector\":{\"matchLabels\":{\"team\":\"x\"}}}]}}";
+    struct kube_pair team = {intern_get(STR("team")), intern_get(STR("x"))};
+    const struct kube_pairs labels = {&team, 1}, none = {NULL, 0};
+    struct cluster *c = cluster_new(NULL);
+    add_zoned_nodes(c, 3, "8");
+    add_app(c, "friend", 1, "\"app\":\"a\"", CPU("1"));
+    run(c);
+    add_app(c, "late", 1, "\"app\":\"b\"", spec);
+    run(c);
+    assert_int_equal(bound(c, "late", NULL), 0);
+    assert_true(cache_set_namespace(&c->scheduler->cache, "ns", &labels));
+    assert_false(cache_set_namespace(&c->scheduler->cache, "ns", &labels));
+    scheduler_wake(c->scheduler);
+    run(c);
+    assert_int_equal(bound(c, "late", NULL), 1);
+    assert_string_equal(find_pod(c, "late-0")->node, find_pod(c, "friend-0")->node);
+    assert_true(cache_set_namespace(&c->scheduler->cache, "ns", &none));
+    add_app(c, "later", 1, "\"app\":\"b\"", spec);
+    run(c);
+    assert_int_equal(bound(c, "later", NULL), 0);
+    check(c);
+    cluster_free(c);
+    intern_put(team.key);
+    intern_put(team.value);
+}
+
+/* A selector may name what tells the pods of a task apart. */
+static void indices_of_tasks_are_labels(void **state)
+{
+    (void)state;
+    static const char spec[] =
+        CPU("1") ",\"affinity\":{\"podAntiAffinity\":{"
+                 "\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"labelSelector\":{"
+                 "\"matchLabels\":{\"volcano.sh/task-index\":\"0\"}}" HOST "}]}}";
+    struct cluster *c = cluster_new(NULL);
+    add_zoned_nodes(c, 2, "8");
+    add_group(c, "a", "\"minMember\":4");
+    for (unsigned i = 0; i < 4; i++) {
+        cleanup_free char *pod = xasprintf("a-%u", i);
+        cleanup_free char *labels = xasprintf("\"volcano.sh/task-index\":\"%u\"", i);
+        add_pod_labelled(c, pod, "a", "w", labels, spec);
+    }
+    run(c);
+    assert_int_equal(bound(c, "a", NULL), 4);
+    const char *first = find_pod(c, "a-0")->node;
+    for (unsigned i = 1; i < 4; i++) {
+        cleanup_free char *pod = xasprintf("a-%u", i);
+        assert_string_not_equal(find_pod(c, pod)->node, first);
+    }
+    check(c);
+    cluster_free(c);
+}
+
+/* Nothing is left over of rules, labels and domains once their pods have gone. */
+static void everything_is_forgotten(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NULL);
+    add_zoned_nodes(c, 6, "8");
+    struct test_group *a =
+        add_app(c, "a", 4, "\"app\":\"a\"", CPU("1") APART(HOST) SPREAD(ZONE, "DoNotSchedule"));
+    run(c);
+    assert_int_equal(bound(c, "a", NULL), 4);
+    assert_true(map_count(&c->scheduler->cache.topologies) >= 2);
+    end_pods_of(c, a, true);
+    a->gone = true;
+    show_group(c, a);
+    run(c);
+    fit_clear(&c->scheduler->cache);
+    assert_int_equal(map_count(&c->scheduler->cache.topologies), 0);
+    assert_int_equal(map_count(&c->scheduler->cache.census->populations), 0);
+    assert_int_equal(c->scheduler->cache.census->carried, 0);
+    assert_int_equal(label_set_count(), 0);
+    cluster_free(c);
+}
+
+static void ports_of_the_node_are_had_once(void **state)
+{
+    (void)state;
+    static const char spec[] = ",\"containers\":[{\"ports\":[{\"hostPort\":8080}],\"resources\":{"
+                               "\"requests\":{\"cpu\":\"1\"}}}]";
+    struct cluster *c = cluster_new(NULL);
+    add_zoned_nodes(c, 3, "8");
+    struct test_group *g = add_app(c, "a", 4, "", spec);
+    run(c);
+    assert_int_equal(bound(c, "a", NULL), 0);
+    assert_says(g, "3 node(s) didn't have free ports for the requested pod ports");
+    add_zoned_nodes(c, 4, "8");
+    run(c);
+    assert_int_equal(bound(c, "a", NULL), 4);
+    check(c);
+    cluster_free(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_pod_a_node),
+        cmocka_unit_test(one_too_many_places_none),
+        cmocka_unit_test(those_who_are_there_count),
+        cmocka_unit_test(friends_share_a_zone),
+        cmocka_unit_test(friends_find_the_zone_that_is_large_enough),
+        cmocka_unit_test(strangers_wait_for_their_friends),
+        cmocka_unit_test(spread_evenly),
+        cmocka_unit_test(a_full_zone_stops_the_gang),
+        cmocka_unit_test(spread_if_possible),
+        cmocka_unit_test(namespaces_are_selected_by_their_labels),
+        cmocka_unit_test(indices_of_tasks_are_labels),
+        cmocka_unit_test(everything_is_forgotten),
+        cmocka_unit_test(ports_of_the_node_are_had_once),
+    };
+    log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
