@@ -17,6 +17,10 @@
 #define PATH_NODES "/api/v1/nodes"
 #define PATH_NAMESPACES "/api/v1/namespaces"
 #define PATH_RESOURCEQUOTAS "/api/v1/resourcequotas"
+#define PATH_CLAIMS "/api/v1/persistentvolumeclaims"
+#define PATH_VOLUMES "/api/v1/persistentvolumes"
+#define PATH_STORAGECLASSES "/apis/storage.k8s.io/v1/storageclasses"
+#define PATH_CSINODES "/apis/storage.k8s.io/v1/csinodes"
 #define PATH_PRIORITYCLASSES "/apis/scheduling.k8s.io/v1/priorityclasses"
 
 #define SYSTEM_NAMESPACE "volcano-system"
