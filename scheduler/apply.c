@@ -11,6 +11,7 @@
 #include "scheduler/metrics.h"
 #include "scheduler/minimum.h"
 #include "scheduler/queues.h"
+#include "scheduler/volumes/volumes.h"
 #include "scheduler/waiting.h"
 #include "scheduler/why.h"
 
@@ -62,6 +63,26 @@ static void namespace_changed(void *arg, void *old_object, void *new_object)
     named_changed(arg, CHANGE_NAMESPACE, new_object ? new_object : old_object);
 }
 
+static void claim_changed(void *arg, void *old_object, void *new_object)
+{
+    named_changed(arg, CHANGE_CLAIM, new_object ? new_object : old_object);
+}
+
+static void volume_changed(void *arg, void *old_object, void *new_object)
+{
+    named_changed(arg, CHANGE_VOLUME, new_object ? new_object : old_object);
+}
+
+static void storageclass_changed(void *arg, void *old_object, void *new_object)
+{
+    named_changed(arg, CHANGE_STORAGECLASS, new_object ? new_object : old_object);
+}
+
+static void csinode_changed(void *arg, void *old_object, void *new_object)
+{
+    named_changed(arg, CHANGE_CSINODE, new_object ? new_object : old_object);
+}
+
 static void quota_changed(void *arg, void *old_object, void *new_object)
 {
     named_changed(arg, CHANGE_QUOTA, new_object ? new_object : old_object);
@@ -83,11 +104,21 @@ static void quotas_synced(void *arg)
 static bool all_synced(const struct scheduler *scheduler)
 {
     const struct scheduler_params *params = &scheduler->params;
-    return store_synced(params->pods) && store_synced(params->nodes) &&
-           store_synced(params->podgroups) && store_synced(params->queues) &&
-           store_synced(params->priorityclasses) &&
-           (!params->namespaces || store_synced(params->namespaces)) &&
-           (!params->resourcequotas || store_synced(params->resourcequotas));
+    const struct store *stores[] = {params->pods,
+                                    params->nodes,
+                                    params->podgroups,
+                                    params->queues,
+                                    params->claims,
+                                    params->priorityclasses,
+                                    params->namespaces,
+                                    params->csinodes,
+                                    params->resourcequotas,
+                                    params->storageclasses,
+                                    params->persistent_volumes};
+    for (size_t i = 0; i < ARRAY_SIZE(stores); i++)
+        if (stores[i] && !store_synced(stores[i]))
+            return false;
+    return true;
 }
 
 static void check_ready(void *arg)
@@ -118,6 +149,10 @@ void apply_init(struct scheduler *scheduler)
     } sources[] = {{params->priorityclasses, priorityclass_changed},
                    {params->queues, queue_changed},
                    {params->namespaces, namespace_changed},
+                   {params->storageclasses, storageclass_changed},
+                   {params->csinodes, csinode_changed},
+                   {params->persistent_volumes, volume_changed},
+                   {params->claims, claim_changed},
                    {params->nodes, node_changed},
                    {params->podgroups, podgroup_changed},
                    {params->pods, pod_changed}};
@@ -188,6 +223,30 @@ static bool apply_namespace(struct scheduler *scheduler, const struct change *ch
     return cache_set_namespace(&scheduler->cache, change->key, space ? &space->meta.labels : NULL);
 }
 
+/* What is known of volumes has changed. */
+static bool apply_storage(struct scheduler *scheduler, const struct change *change)
+{
+    const struct scheduler_params *params = &scheduler->params;
+    struct volumes *volumes = scheduler->cache.volumes;
+    struct str ns = str_of(change->ns), key = str_of(change->key);
+    bool room = false;
+    if (change->kind == CHANGE_CLAIM)
+        room =
+            volumes_set_claim(volumes, change->ns, change->key, store_get(params->claims, ns, key));
+    else if (change->kind == CHANGE_VOLUME)
+        room = volumes_set_volume(volumes, change->key,
+                                  store_get(params->persistent_volumes, STR_NULL, key));
+    else if (change->kind == CHANGE_STORAGECLASS)
+        room = volumes_set_class(volumes, change->key,
+                                 store_get(params->storageclasses, STR_NULL, key));
+    else
+        room =
+            volumes_set_csinode(volumes, change->key, store_get(params->csinodes, STR_NULL, key));
+    if (room)
+        cache_room(&scheduler->cache);
+    return room;
+}
+
 static bool apply_quota(struct scheduler *scheduler, const struct change *change)
 {
     struct resourcequota *quota =
@@ -248,6 +307,11 @@ static bool apply_kind(struct scheduler *scheduler, const struct change *change)
         return scheduler->ready;
     case CHANGE_NAMESPACE:
         return apply_namespace(scheduler, change);
+    case CHANGE_CLAIM:
+    case CHANGE_VOLUME:
+    case CHANGE_STORAGECLASS:
+    case CHANGE_CSINODE:
+        return apply_storage(scheduler, change);
     case CHANGE_QUOTA:
         return apply_quota(scheduler, change);
     case CHANGE_QUOTAS_KNOWN:

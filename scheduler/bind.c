@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "loop/backoff.h"
 #include "scheduler/metrics.h"
+#include "scheduler/volumes/binder.h"
 #include "json/writer.h"
 
 #define RETRY_FIRST (500 * NSEC_PER_MSEC)
@@ -26,6 +27,7 @@ struct bind_call {
     struct sched_job *job;          /* kept by its `binds` */
     struct window_request *request; /* the POST, or NULL */
     struct kube_call *read;         /* the GET, or NULL */
+    bool volumes;                   /* its volumes are being bound first */
     int64_t began_ns, sent_ns;      /* loop time of bind_start, and of the POST: 0 before */
     struct loop_timer timer;        /* the next GET */
     struct backoff backoff;         /* of GETs */
@@ -183,15 +185,15 @@ static void say_bound(const struct bind_call *call)
                      "Successfully assigned %s/%s to %s", meta->ns, meta->name, call->node);
 }
 
-static void say_failed(const struct bind_call *call, const struct kube_result *result)
+static void say_failed(const struct bind_call *call, int status, const char *why)
 {
     const struct kube_meta *meta = &call->pod->meta;
     struct event_ref ref = {"v1", "Pod", meta->ns, meta->name, meta->uid, 0};
     log_warn("a bind failed pod=%s/%s node=%s status=%d error=\"%s\"", meta->ns, meta->name,
-             call->node, result->status, result->error.text);
+             call->node, status, why);
     if (call->scheduler->params.events)
         event_record(call->scheduler->params.events, &ref, EVENT_WARNING, "FailedScheduling",
-                     "failed to bind to node %s: %s", call->node, result->error.text);
+                     "failed to bind to node %s: %s", call->node, why);
 }
 
 static void bind_done(const struct kube_result *result, void *arg)
@@ -207,13 +209,49 @@ static void bind_done(const struct kube_result *result, void *arg)
         settle(call, CHANGE_BOUND);
         return;
     }
-    say_failed(call, result);
+    say_failed(call, result->status, result->error.text);
     bool refused = result->outcome == KUBE_ANSWERED && result->status >= 400 &&
                    result->status < 500 && result->status != 404 && result->status != 409;
     if (refused)
         settle(call, CHANGE_BIND_FAILED);
     else
         read_pod(call); /* 404, 409: somebody else was faster; the rest: in doubt */
+}
+
+static void post(struct bind_call *call)
+{
+    call->request = window_submit(call->scheduler->params.window,
+                                  &(struct window_spec){.cls = WINDOW_BIND,
+                                                        .flow = &call->job->flow,
+                                                        .method = KUBE_POST,
+                                                        .content = KUBE_JSON,
+                                                        .render = bind_render,
+                                                        .done = bind_done,
+                                                        .arg = call});
+}
+
+static void volumes_bound(const char *trouble, void *arg)
+{
+    struct bind_call *call = arg;
+    call->volumes = false;
+    if (!trouble) {
+        post(call);
+        return;
+    }
+    bool ended = call->scheduler->stopping || !task_of(call);
+    if (!ended)
+        say_failed(call, 0, trouble);
+    settle(call, ended ? CHANGE_UNBOUND : CHANGE_BIND_FAILED);
+}
+
+/* True when the pod has volumes that are to be bound before it. */
+static bool bind_volumes(struct bind_call *call, const struct sched_task *task)
+{
+    struct volume_binder *binder = call->scheduler->volume_binder;
+    call->volumes = binder && task->pod->cls->volumes &&
+                    volume_bind_start(binder, task->pod->meta.uid, task->node->object,
+                                      &call->job->flow, volumes_bound, call);
+    return call->volumes;
 }
 
 void bind_start(struct scheduler *scheduler, struct sched_task *task)
@@ -233,14 +271,8 @@ void bind_start(struct scheduler *scheduler, struct sched_task *task)
     backoff_init(&call->backoff, READ_FIRST, READ_MOST);
     list_append(&scheduler->binds, &call->link);
     cache_set_task(&scheduler->cache, task, TASK_BINDING, task->node);
-    call->request =
-        window_submit(scheduler->params.window, &(struct window_spec){.cls = WINDOW_BIND,
-                                                                      .flow = &task->job->flow,
-                                                                      .method = KUBE_POST,
-                                                                      .content = KUBE_JSON,
-                                                                      .render = bind_render,
-                                                                      .done = bind_done,
-                                                                      .arg = call});
+    if (!bind_volumes(call, task))
+        post(call);
 }
 
 /* ---- outcomes -------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include "scheduler/fit.h"
 #include "scheduler/holds.h"
 #include "scheduler/images.h"
+#include "scheduler/volumes/volumes.h"
 
 #define LOG_MIN 1024
 
@@ -24,6 +25,7 @@ void cache_init(struct cache *cache, struct loop *loop, struct window *window)
     list_init(&cache->reservations);
     loop_timer_init(&cache->recount, cache_recount, cache);
     cache->census = census_new();
+    cache->volumes = volumes_new();
     cache->topologies.borrows = cache->tables_by_key.borrows = true;
     cache->log_cap = LOG_MIN;
     cache->log = xcalloc(cache->log_cap, sizeof(*cache->log));
@@ -66,6 +68,7 @@ void cache_clear(struct cache *cache)
     map_clear(&cache->jobs_by_key);
     free_tasks(cache);
     census_free(cache->census);
+    volumes_free(cache->volumes);
     map_clear(&cache->tables_by_key);
     map_clear(&cache->topologies);
     map_clear(&cache->images);
@@ -174,6 +177,10 @@ void cache_charge(struct cache *cache, struct sched_node *node, const struct pod
     sum_free(cache, node, request, 1);
     node->tasks += (uint32_t)sign;
     charge_ports(node, cls, sign);
+    if (sign > 0)
+        volumes_attach(cache->volumes, cls->volumes, node->name);
+    else
+        volumes_detach(cache->volumes, cls->volumes, node->name);
     cache_log_node(cache, node);
     if (sign < 0 && !cache->stating)
         cache_room(cache);

@@ -336,6 +336,7 @@ struct cache {
     struct census *census;       /* owned (census.h) */
     struct map topologies;       /* struct topology by its label (topology.h) */
     struct map images;           /* how many known nodes have it, by name (images.h) */
+    struct volumes *volumes;     /* owned (volumes/volumes.h) */
     struct list reservations;    /* struct reservation (holds.h), oldest first */
     struct resource_vector held; /* by all of them */
     size_t table_entries;        /* over all tables */

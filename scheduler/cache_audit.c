@@ -5,6 +5,7 @@
  */
 #include "scheduler/cache_private.h"
 #include "scheduler/holds.h"
+#include "scheduler/volumes/volumes.h"
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
@@ -232,5 +233,7 @@ const char *cache_audit(const struct cache *cache)
     if (!usage_matches(cache))
         return "a node's used amounts differ from its pods";
     const char *wrong = holds_audit(cache);
+    if (!wrong)
+        wrong = volumes_audit(cache->volumes);
     return wrong ? wrong : audit_queues(cache);
 }

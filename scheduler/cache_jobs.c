@@ -13,6 +13,7 @@
 #include "scheduler/holds.h"
 #include "scheduler/minimum.h"
 #include "scheduler/status.h"
+#include "scheduler/volumes/volumes.h"
 #include "scheduler/waiting.h"
 #include <stdio.h>
 
@@ -389,6 +390,8 @@ void cache_set_task(struct cache *cache, struct sched_task *task, enum task_stat
             heap_remove(&task->group->pending, &task->waiting);
     }
     census_move(cache, task, status, node);
+    if (old != node && old && task->pod->cls->volumes)
+        volumes_forget(cache->volumes, task->pod->meta.uid);
     if (old != node && old)
         cache_charge(cache, old, task->pod->cls, -1);
     if (old != node && node)

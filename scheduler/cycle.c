@@ -13,6 +13,7 @@
 #include "scheduler/metrics.h"
 #include "scheduler/reserve.h"
 #include "scheduler/status.h"
+#include "scheduler/volumes/binder.h"
 #include "scheduler/waiting.h"
 
 #define COALESCE (3 * NSEC_PER_MSEC)
@@ -88,6 +89,17 @@ static void take_config(struct scheduler *scheduler)
     }
 }
 
+/* What the configuration says of volumes. */
+static void take_rules(struct scheduler *scheduler)
+{
+    const struct node_rules *rules = &scheduler->config->rules;
+    volumes_set_checks(scheduler->cache.volumes, rules->volume_checks);
+    if (scheduler->volume_binder)
+        volume_binder_set_timeout(scheduler->volume_binder, rules->volume_timeout_ns
+                                                                ? rules->volume_timeout_ns
+                                                                : VOLUME_BIND_TIMEOUT);
+}
+
 static void begin(struct scheduler *scheduler)
 {
     struct cycle *cycle = &scheduler->cycle;
@@ -102,6 +114,7 @@ static void begin(struct scheduler *scheduler)
     cycle->chances = cache_chances(&scheduler->cache);
     rng_alnum(loop_rng(scheduler->params.loop), cycle->id, sizeof(cycle->id) - 1);
     cycle->action_ns = 0;
+    take_rules(scheduler);
     config_begin(scheduler->config, &scheduler->cache);
     metrics_begin(scheduler);
 }

@@ -15,6 +15,7 @@
 #include "scheduler/holds.h"
 #include "scheduler/images.h"
 #include "scheduler/plugins/score.h"
+#include "scheduler/volumes/volumes.h"
 #include <stdio.h>
 
 #define ENTRIES_MAX ((size_t)1 << 22)
@@ -132,6 +133,24 @@ static void note_raws(const struct sched_config *config, struct fit_table *table
                  preferred_terms_weight(&cls->preferred, object->meta.name, &object->meta.labels));
 }
 
+static const char *barred_by(const struct cache *cache, const struct sched_config *config,
+                             const struct fit_table *table, const struct sched_node *node)
+{
+    const char *reason = config_filter(config, table->cls, node->object);
+    if (!reason && table->cls->volumes && config->rules.volumes)
+        reason = volumes_filter(cache->volumes, table->cls->volumes, node->object);
+    return reason;
+}
+
+static const char *crowded_by(const struct cache *cache, const struct sched_config *config,
+                              const struct fit_table *table, const struct sched_node *node)
+{
+    const char *reason = config_crowded(config, table->cls, node);
+    if (!reason && table->cls->volumes && config->rules.volumes)
+        reason = volumes_crowded(cache->volumes, table->cls->volumes, node->name);
+    return reason;
+}
+
 /* Looks at a node again; what bars such pods from it only when its object changed since. */
 static void look_at(const struct cache *cache, const struct sched_config *config,
                     struct fit_table *table, uint32_t index, bool afresh)
@@ -140,14 +159,13 @@ static void look_at(const struct cache *cache, const struct sched_config *config
     const char *reason = NULL;
     bool fitted = table->scores[index] != UNFIT, known = is_known(node);
     if (known && (afresh || node->version > table->versions)) {
-        table->barred[index] =
-            fit_reason_number(table, config_filter(config, table->cls, node->object));
+        table->barred[index] = fit_reason_number(table, barred_by(cache, config, table, node));
         note_raws(config, table, node);
     }
     if (known && !table->barred[index])
         reason = short_of(table->cls, node);
     if (known && !table->barred[index] && !reason)
-        reason = config_crowded(config, table->cls, node);
+        reason = crowded_by(cache, config, table, node);
     table->reason[index] =
         known && table->barred[index] ? table->barred[index] : fit_reason_number(table, reason);
     bool fits = known && !table->reason[index];
@@ -294,10 +312,20 @@ static bool images_moved(const struct cache *cache, const struct sched_config *c
     return moved;
 }
 
+/* What is known of its volumes matters to all nodes at once. */
+static bool volumes_moved(const struct cache *cache, struct fit_table *table)
+{
+    uint64_t version = volumes_version(cache->volumes, table->cls->volumes);
+    bool moved = version != table->volumes;
+    table->volumes = version;
+    return moved;
+}
+
 static void bring_up_to_date(struct cache *cache, const struct sched_config *config,
                              struct fit_table *table)
 {
-    bool afresh = table_size(cache, table) || table->generation != config->generation;
+    bool afresh = volumes_moved(cache, table) | table_size(cache, table) |
+                  (table->generation != config->generation);
     list_remove(&table->link);
     list_append(&cache->tables, &table->link);
     bool fill = images_moved(cache, config, table) || afresh || table->seen < cache->log_base ||

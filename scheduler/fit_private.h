@@ -31,6 +31,7 @@ struct fit_table {
     uint64_t seen;       /* changes of the log that are in the table */
     uint64_t generation; /* of the configuration; 0: never filled */
     uint64_t images;     /* where its images are, as of `scores` */
+    uint64_t volumes;    /* version of what is known of its volumes, as of `barred` */
     VEC(const char *) reasons; /* texts by number less 1; number TABLE_REASONS is for all others */
 
     /* Scores that are set in relation to other nodes'. With any of these the best node is found by

@@ -4,8 +4,12 @@
  * This file is the program around struct scheduler: flags, informers, configuration file and its
  * reload, orderly stop. Loop thread only.
  */
+#include "api/claim.h"
+#include "api/csinode.h"
 #include "api/names.h"
 #include "api/namespace.h"
+#include "api/storageclass.h"
+#include "api/volume.h"
 #include "base/ensure.h"
 #include "base/log.h"
 #include "kube/informer.h"
@@ -137,6 +141,10 @@ static void start_scheduler(struct app *app, struct sched_config *config)
     params.priorityclasses = follow(app, &priorityclass_store_type, PATH_PRIORITYCLASSES);
     params.queues = follow(app, &queue_store_type, PATH_QUEUES);
     params.namespaces = follow(app, &namespace_labels_store_type, PATH_NAMESPACES);
+    params.storageclasses = follow(app, &storageclass_store_type, PATH_STORAGECLASSES);
+    params.csinodes = follow(app, &csinode_store_type, PATH_CSINODES);
+    params.persistent_volumes = follow(app, &volume_store_type, PATH_VOLUMES);
+    params.claims = follow(app, &claim_store_type, PATH_CLAIMS);
     params.nodes = follow(app, &node_store_type, PATH_NODES);
     params.podgroups = follow(app, &podgroup_store_type, PATH_PODGROUPS);
     params.pods = follow(app, &pod_store_type, PATH_PODS);

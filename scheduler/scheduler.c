@@ -13,6 +13,7 @@
 #include "scheduler/status.h"
 #include "scheduler/tally.h"
 #include "scheduler/teller.h"
+#include "scheduler/volumes/binder.h"
 
 /* A new leader's first cycle waits for what the old one wrote last to come through the watches. */
 #define TAKEOVER_NS (200 * NSEC_PER_MSEC)
@@ -48,6 +49,29 @@ static void on_job_timer(void *arg)
                                                         .key = intern_ref(job->name)});
 }
 
+static void on_volume_released(void *arg)
+{
+    struct scheduler *scheduler = arg;
+    cache_room(&scheduler->cache);
+    scheduler_wake(scheduler);
+}
+
+static struct volume_binder *new_binder(struct scheduler *scheduler)
+{
+    const struct scheduler_params *params = &scheduler->params;
+    if (!params->claims)
+        return NULL;
+    return volume_binder_new(
+        &(struct volume_binder_params){.loop = params->loop,
+                                       .transport = params->transport,
+                                       .window = params->window,
+                                       .claims = params->claims,
+                                       .persistent_volumes = params->persistent_volumes,
+                                       .volumes = scheduler->cache.volumes,
+                                       .room = on_volume_released,
+                                       .arg = scheduler});
+}
+
 struct scheduler *scheduler_new(const struct scheduler_params *params)
 {
     struct scheduler *scheduler = xnew(struct scheduler);
@@ -65,6 +89,7 @@ struct scheduler *scheduler_new(const struct scheduler_params *params)
     scheduler->cache.keep_node = keep_node;
     scheduler->cache.keep_arg = &scheduler->params;
     scheduler->cache.job_timer = on_job_timer;
+    scheduler->volume_binder = new_binder(scheduler);
     scheduler->metrics = metrics_start(scheduler);
     cycle_init(scheduler);
     teller_init(scheduler);
@@ -92,6 +117,7 @@ void scheduler_free(struct scheduler *scheduler)
     cycle_clear(scheduler);
     queues_clear(scheduler);
     tally_clear(scheduler);
+    volume_binder_free(scheduler->volume_binder);
     bind_clear(scheduler);
     teller_clear(scheduler);
     status_clear(scheduler);
@@ -154,6 +180,8 @@ void scheduler_check_stopped(struct scheduler *scheduler)
 void scheduler_stop(struct scheduler *scheduler, loop_fn *stopped, void *arg)
 {
     scheduler->stopping = true;
+    if (scheduler->volume_binder)
+        volume_binder_stop(scheduler->volume_binder);
     scheduler->stopped = stopped;
     scheduler->stopped_arg = arg;
     scheduler_check_stopped(scheduler);

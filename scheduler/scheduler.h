@@ -20,7 +20,9 @@ struct scheduler_params {
     struct event_recorder *events; /* NULL: no events */
     struct metrics *metrics;       /* NULL: none */
     struct store *pods, *nodes, *podgroups, *queues, *priorityclasses;
-    struct store *namespaces;     /* NULL: their labels are not known */
+    struct store *namespaces; /* NULL: their labels are not known */
+    /* All four or none: then claims are not found, and nothing is bound before pods are. */
+    struct store *claims, *persistent_volumes, *storageclasses, *csinodes;
     struct store *resourcequotas; /* NULL: they are not followed; see scheduler_follow_quotas */
     const char *const *names;     /* schedulerName values that are ours; borrowed for good */
     size_t name_count;
@@ -37,6 +39,10 @@ enum change_kind {
     CHANGE_QUEUE,
     CHANGE_PRIORITIES,
     CHANGE_NAMESPACE,
+    CHANGE_CLAIM,
+    CHANGE_VOLUME,
+    CHANGE_STORAGECLASS,
+    CHANGE_CSINODE,
     CHANGE_QUOTA,
     CHANGE_QUOTAS_KNOWN, /* the list of quotas is complete */
     CHANGE_JOB,          /* its timer fired */
@@ -84,11 +90,12 @@ struct scheduler {
     struct sched_config *config;      /* owned */
     struct sched_config *next_config; /* owned; from the next cycle on, or NULL */
     struct cycle cycle;
-    struct store_handler handlers[6], quota_handler;
+    struct store_handler handlers[10], quota_handler;
     VEC(struct change) changes; /* while a cycle runs */
     size_t changes_done;
-    struct list binds;   /* bind calls that are not over */
-    struct list tellers; /* writes of pod conditions under way */
+    struct list binds;                   /* bind calls that are not over */
+    struct volume_binder *volume_binder; /* owned; NULL when volumes are not followed */
+    struct list tellers;                 /* writes of pod conditions under way */
     uint32_t teller_count;
     struct list telling;          /* jobs whose pods are to be told why they wait */
     struct list tell_later;       /* jobs whose pods have been told something else just now */

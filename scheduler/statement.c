@@ -2,14 +2,20 @@
  * Placements that can be taken back. See statement.h.
  */
 #include "scheduler/statement.h"
+#include "scheduler/volumes/volumes.h"
 
-void statement_place(struct cache *cache, struct statement *statement, struct sched_task *task,
+bool statement_place(struct cache *cache, struct statement *statement, struct sched_task *task,
                      struct sched_node *node)
 {
+    const struct pod *pod = task->pod;
+    if (pod->cls->volumes &&
+        !volumes_assume(cache->volumes, pod->meta.uid, pod->cls->volumes, node->object))
+        return false;
     cache->stating = true;
     cache_set_task(cache, task, TASK_ALLOCATED, node);
     cache->stating = false;
     vec_push(&statement->placed, task);
+    return true;
 }
 
 bool statement_undo(struct cache *cache, struct statement *statement)

@@ -61,7 +61,7 @@ static bool demand_member(struct json_reader *reader, struct str key, struct dra
     else if (str_is(key, "initContainers"))
         pod_demand_containers(reader, &draft->demand, true);
     else if (str_is(key, "volumes"))
-        pod_demand_volumes(reader, &draft->demand);
+        draft->demand.volumes = raw_value(reader);
     else if (str_is(key, "overhead"))
         resource_set_read(reader, &draft->demand.overhead);
     else if (str_is(key, "resources"))
@@ -266,8 +266,8 @@ static int finish(struct draft *draft, struct json_reader *reader, struct arena 
     kube_pairs_clear(&pod->meta.annotations);
     if (!pod->cls)
         return error_set(err, ERROR_INVALID,
-                         "pod %s/%s: its nodeSelector, affinity, tolerations or "
-                         "topologySpreadConstraints cannot be read",
+                         "pod %s/%s: its nodeSelector, affinity, tolerations, "
+                         "topologySpreadConstraints or volumes cannot be read",
                          pod->meta.ns, pod->meta.name);
     return 0;
 }

@@ -4,8 +4,6 @@
  * Immutable once decoded and counted: the store holds one reference, the scheduler's cache another.
  * Pods that ask for the same and may run in the same places share one struct pod_class, so that
  * whether and how well they fit a node is worked out once for all of them. Loop thread only.
- *
- * Volumes are not read.
  */
 #ifndef PUMICE_API_POD_H
 #define PUMICE_API_POD_H
@@ -13,6 +11,7 @@
 #include "api/hostports.h"
 #include "api/labels.h"
 #include "api/pod_rules.h"
+#include "api/pod_volumes.h"
 #include "api/podstate.h"
 #include "api/resources.h"
 #include "api/selector.h"
@@ -30,6 +29,7 @@ struct pod_class {
     struct tolerations tolerations;
     struct pod_rules rules; /* of where other pods are */
     struct host_ports ports;
+    struct pod_volumes *volumes; /* counted; NULL when none of them matters */
     const char **images;  /* owned array, interned, with a tag; of containers and volumes that */
     uint32_t image_count; /* name one, once for each */
     uint32_t containers;  /* init containers, too */

@@ -218,6 +218,7 @@ static void class_free(struct pod_class *cls)
     tolerations_clear(&cls->tolerations);
     pod_rules_clear(&cls->rules);
     host_ports_clear(&cls->ports);
+    pod_volumes_unref(cls->volumes);
     for (uint32_t i = 0; i < cls->image_count; i++)
         intern_put(cls->images[i]);
     free(cls->images);
@@ -227,12 +228,13 @@ static void class_free(struct pod_class *cls)
 }
 
 static struct pod_class *class_new(const struct pod_demand *demand, const struct kube_meta *meta,
-                                   struct resource_set *request, struct buf *key,
-                                   struct arena *arena)
+                                   struct pod_volumes *volumes, struct resource_set *request,
+                                   struct buf *key, struct arena *arena)
 {
     struct pod_class *cls = xnew(struct pod_class);
     cls->refs = 1;
     cls->best_effort = request->n == 0;
+    cls->volumes = volumes ? pod_volumes_ref(volumes) : NULL;
     cls->request = *request;
     *request = (struct resource_set){NULL, 0};
     resource_set_put(&cls->request, RESOURCE_PODS, 1);
@@ -247,17 +249,37 @@ static struct pod_class *class_new(const struct pod_demand *demand, const struct
     return cls;
 }
 
-struct pod_class *pod_class_get(const struct pod_demand *demand, const struct kube_meta *meta,
+/* Both looks at the volumes; false when they cannot be read. */
+static bool volumes_fill(struct pod_demand *demand, const struct kube_meta *meta,
+                         struct arena *arena, struct pod_volumes **ret_volumes)
+{
+    struct json_reader images, volumes;
+    if (!demand->volumes.n)
+        return true;
+    json_init(&images, demand->volumes, arena);
+    pod_demand_images(&images, demand);
+    json_init(&volumes, demand->volumes, arena);
+    *ret_volumes =
+        pod_volumes_read(&volumes, str_of(meta->ns), str_of(meta->name), str_of(meta->uid));
+    return !json_failed(&images) && !json_failed(&volumes);
+}
+
+struct pod_class *pod_class_get(struct pod_demand *demand, const struct kube_meta *meta,
                                 struct arena *arena)
 {
     cleanup_buf struct buf key = BUF_INIT(LIMIT_WATCH_EVENT);
+    struct pod_volumes *volumes = NULL;
+    if (!volumes_fill(demand, meta, arena, &volumes))
+        return NULL;
     struct resource_set request = pod_demand_total(demand);
     key_write(&key, demand, meta, &request);
+    buf_add_str(&key, pod_volumes_key(volumes));
     struct pod_class *cls = map_get(&classes.by_key, buf_str(&key));
     if (cls)
         pod_class_ref(cls);
     else if (!key.overflow)
-        cls = class_new(demand, meta, &request, &key, arena);
+        cls = class_new(demand, meta, volumes, &request, &key, arena);
+    pod_volumes_unref(volumes);
     resource_set_clear(&request);
     return cls;
 }

@@ -8,9 +8,9 @@
 #include "api/pod_demand.h"
 
 /* The class of a demand, with one reference for the caller; NULL when selector, affinity,
- * tolerations or spread cannot be read (`arena` is for that). `meta` is the pod's: its namespace,
- * and its labels where they count. */
-struct pod_class *pod_class_get(const struct pod_demand *demand, const struct kube_meta *meta,
+ * tolerations, spread or volumes cannot be read (`arena` is for that). `meta` is the pod's: its
+ * namespace, its labels where they count, its name where volumes are its own. */
+struct pod_class *pod_class_get(struct pod_demand *demand, const struct kube_meta *meta,
                                 struct arena *arena);
 
 #endif

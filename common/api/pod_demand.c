@@ -121,7 +121,7 @@ static void volume_read(struct json_reader *reader, struct pod_demand *demand)
     }
 }
 
-void pod_demand_volumes(struct json_reader *reader, struct pod_demand *demand)
+void pod_demand_images(struct json_reader *reader, struct pod_demand *demand)
 {
     if (!json_array(reader))
         return;

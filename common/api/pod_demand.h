@@ -31,10 +31,10 @@ struct given_demand {
 
 struct pod_demand {
     struct str node_selector, affinity, tolerations; /* raw values, empty when absent */
-    struct str spread;                               /* topologySpreadConstraints; likewise */
-    struct str scoring_type, scoring_weight;         /* annotations, borrowed; likewise */
+    struct str spread, volumes;              /* topologySpreadConstraints, volumes; likewise */
+    struct str scoring_type, scoring_weight; /* annotations, borrowed; likewise */
     VEC(struct container_demand) containers;
-    VEC(struct str) volume_images; /* of volumes that are images; borrowed from the JSON */
+    VEC(struct str) volume_images; /* of volumes that are images; borrowed */
     VEC(struct given_demand) statuses;
     struct resource_set overhead;
     struct resource_set whole, whole_limits; /* pod-level; zeros are kept */
@@ -45,7 +45,8 @@ struct pod_demand {
 void pod_demand_clear(struct pod_demand *demand);
 /* Read the values that come next: of the spec ... */
 void pod_demand_containers(struct json_reader *reader, struct pod_demand *demand, bool init);
-void pod_demand_volumes(struct json_reader *reader, struct pod_demand *demand);
+/* (An array of volumes: the images among them.) */
+void pod_demand_images(struct json_reader *reader, struct pod_demand *demand);
 void pod_demand_whole(struct json_reader *reader, struct pod_demand *demand);
 /* ... and of the status: an array of container statuses, `resources`, `allocatedResources`. */
 void pod_demand_statuses(struct json_reader *reader, struct pod_demand *demand);

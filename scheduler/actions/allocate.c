@@ -338,14 +338,11 @@ static bool place_one(struct scheduler *scheduler, struct allocate *allocate,
     }
     struct fit_table *table = fit_table_of(cache, scheduler->config, group);
     struct sched_node *node = fit_best(cache, table);
-    if (!node) {
-        note_failure(scheduler, allocate, group, table);
-        return false;
-    }
-    struct heap_node *first = heap_peek(&group->pending);
-    statement_place(cache, &allocate->statement, container_of(first, struct sched_task, waiting),
-                    node);
-    return true;
+    struct sched_task *task = container_of(heap_peek(&group->pending), struct sched_task, waiting);
+    if (node && statement_place(cache, &allocate->statement, task, node))
+        return true;
+    note_failure(scheduler, allocate, group, table);
+    return false;
 }
 
 /* Pods that ask for something come first; best-effort ones only make up the number. */

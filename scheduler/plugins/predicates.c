@@ -1,27 +1,49 @@
 /*
  * predicates: where a pod may run by Kubernetes' rules: cordoned nodes, nodeSelector and required
- * node affinity, taints, host ports, and where other pods are: affinity, anti-affinity and spread.
- * (Room for its resources is looked at whatever the plugins are.) Each can be switched off by its
- * argument, but for cordoned nodes.
+ * node affinity, taints, host ports, volumes, and where other pods are: affinity, anti-affinity and
+ * spread. (Room for its resources is looked at whatever the plugins are.) Each can be switched off
+ * by its argument, but for cordoned nodes and volumes that only one pod may use.
  */
 #include "base/alloc.h"
 #include "scheduler/plugins/plugins.h"
+#include "scheduler/volumes/volumes.h"
 
 struct predicates {
     bool node_affinity, taints, ports, pod_affinity, spread;
+    unsigned volume_checks;
+    int64_t volume_timeout_ns;
 };
+
+static void read_volumes(struct predicates *predicates, struct arguments *arguments)
+{
+    static const struct {
+        const char *name;
+        unsigned check;
+    } checks[] = {{"predicate.NodeVolumeLimitsEnable", VOLUMES_LIMITS},
+                  {"predicate.VolumeZoneEnable", VOLUMES_ZONE},
+                  {"predicate.VolumeBindingEnable", VOLUMES_BINDING}};
+    for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
+        bool enabled = true;
+        (void)arguments_bool(arguments, checks[i].name, &enabled);
+        predicates->volume_checks |= enabled ? checks[i].check : 0;
+    }
+    (void)arguments_duration(arguments, "volumebinding.bindTimeoutSeconds",
+                             &predicates->volume_timeout_ns);
+}
 
 static int open_plugin(struct plugin *plugin, struct error *err)
 {
     struct predicates *predicates = xnew(struct predicates);
     struct arguments *arguments = plugin->arguments;
     (void)err;
-    *predicates = (struct predicates){true, true, true, true, true};
+    *predicates = (struct predicates){
+        .node_affinity = true, .taints = true, .ports = true, .pod_affinity = true, .spread = true};
     (void)arguments_bool(arguments, "predicate.NodeAffinityEnable", &predicates->node_affinity);
     (void)arguments_bool(arguments, "predicate.TaintTolerationEnable", &predicates->taints);
     (void)arguments_bool(arguments, "predicate.NodePortsEnable", &predicates->ports);
     (void)arguments_bool(arguments, "predicate.PodAffinityEnable", &predicates->pod_affinity);
     (void)arguments_bool(arguments, "predicate.PodTopologySpreadEnable", &predicates->spread);
+    read_volumes(predicates, arguments);
     plugin->state = predicates;
     return 0;
 }
@@ -72,16 +94,15 @@ static void rules(const struct plugin *plugin, struct node_rules *rules)
         return;
     rules->pod_affinity = rules->pod_affinity || predicates->pod_affinity;
     rules->spread = rules->spread || predicates->spread;
+    rules->volumes = true;
+    rules->volume_checks |= predicates->volume_checks;
+    rules->volume_timeout_ns = predicates->volume_timeout_ns;
 }
 
 /* Which nodes fit is always kept. */
-static const char *const ignored[] = {"predicate.NodeVolumeLimitsEnable",
-                                      "predicate.VolumeZoneEnable",
-                                      "predicate.VolumeBindingEnable",
-                                      "predicate.DynamicResourceAllocationEnable",
+static const char *const ignored[] = {"predicate.DynamicResourceAllocationEnable",
                                       "predicate.CacheEnable",
                                       "volumebinding.weight",
-                                      "volumebinding.bindTimeoutSeconds",
                                       "volumebinding.shape",
                                       "dynamicresources.filterTimeoutSeconds",
                                       NULL};

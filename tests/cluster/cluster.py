@@ -56,7 +56,8 @@ for _kubeconfig, _account in (("pumice-scheduler", "volcano-scheduler"),
 CONTROLLERS = ("garbage-collector-controller", "namespace-controller", "resourcequota-controller",
                "node-lifecycle-controller", "serviceaccount-controller",
                "pod-garbage-collector-controller",
-               "deployment-controller", "replicaset-controller", "statefulset-controller")
+               "deployment-controller", "replicaset-controller", "statefulset-controller",
+               "persistentvolume-binder-controller", "ephemeral-volume-controller")
 
 KWOK_RULES = [
     {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]},

@@ -6,7 +6,7 @@ import kubernetes
 import pytest
 from kubernetes.client.exceptions import ApiException
 
-from harness.objects import job, task
+from harness.objects import job, task, volume
 from harness.wait import stays, wait_until
 
 EVERYTHING = {"env": [], "svc": ["--publish-not-ready-addresses=true"], "ssh": [], "tensorflow": [], "mpi": [],
@@ -104,6 +104,8 @@ def test_volumes_of_a_job(api, ns, pumice):
     wait_until(lambda: "PersistentVolumeClaim data is not found" in api.why(ns, "vol"), 30, lambda: api.why(ns, "vol"))
     assert api.phase(ns, "vol") == "Pending" and api.pods_of(ns, "vol") == []
     api.core.create_namespaced_persistent_volume_claim(ns, {"metadata": {"name": "data"}, "spec": claim})
+    for name in (f"{ns}-0", f"{ns}-1"):  # so that the claims are bound, and the pods can be placed
+        api.core.create_persistent_volume(volume(name))
     api.wait_phase(ns, "vol", "Running", timeout=90)
     made, = [one for one in api.core.list_namespaced_persistent_volume_claim(ns).items if one.metadata.name != "data"]
     assert made.metadata.name.startswith("vol-pvc-") and len(made.metadata.name) == len("vol-pvc-") + 12

@@ -33,6 +33,7 @@ class Api:
         self.client = kubernetes.config.new_client_from_config(str(plane.kubeconfig(user)))
         self.core = kubernetes.client.CoreV1Api(self.client)
         self.custom = kubernetes.client.CustomObjectsApi(self.client)
+        self.storage = kubernetes.client.StorageV1Api(self.client)
 
     def close(self):
         """Closes the connections."""

@@ -26,6 +26,34 @@ def job(name, tasks, minimum=None, **spec):
             "spec": {"schedulerName": "volcano", "minAvailable": minimum, "tasks": tasks, **spec}}
 
 
+def volume(name, storage_class="", node=None, zone=None, size="1Gi"):
+    """A PersistentVolume; on one node, or in a zone by its label."""
+    spec = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": size},
+            "persistentVolumeReclaimPolicy": "Retain", "storageClassName": storage_class,
+            "hostPath": {"path": f"/volumes/{name}"}}
+    if node:
+        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": [
+            {"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}]}]}}
+    labels = {"topology.kubernetes.io/zone": zone} if zone else {}
+    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name, "labels": labels},
+            "spec": spec}
+
+
+def claim(name, storage_class="", size="1Gi", **spec):
+    """A PersistentVolumeClaim."""
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name},
+            "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": storage_class,
+                     "resources": {"requests": {"storage": size}}, **spec}}
+
+
+def with_claim(made, name):
+    """A task whose pods mount a claim."""
+    spec = made["template"]["spec"]
+    spec["volumes"] = [*spec.get("volumes", ()), {"name": name, "persistentVolumeClaim": {"claimName": name}}]
+    spec["containers"][0].setdefault("volumeMounts", []).append({"name": name, "mountPath": f"/{name}"})
+    return made
+
+
 def queue(name, **spec):
     """A queue."""
     return {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue",
