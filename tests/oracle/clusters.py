@@ -34,6 +34,7 @@ MIB = 1024 * 1024
 ASPECTS = {"taints": 5.5, "cordon": 7, "selector": 2, "affinity": 7.5, "preferredNodes": 4.5,
            "podAffinity": 4.5, "podAntiAffinity": 3.5, "preferredPods": 4, "symmetric": 4.5,
            "spreadHard": 5, "spreadSoft": 6, "ports": 6, "images": 5, "resources": 5, "gates": 2.3}
+SPREAD = {"spreadHard", "spreadSoft"}
 HOW_MANY = {False: {1: 2, 2: 4, 3: 3, 4: 2}, True: {0: 1, 1: 3, 2: 1}}  # True: with storage
 
 
@@ -55,7 +56,11 @@ def draw_aspects(rng, volumes):
     """The set of what a case is about, besides storage."""
     often = HOW_MANY[volumes]
     count = rng.choices(list(often), list(often.values()))[0]
-    return set(rng.choices(list(ASPECTS), list(ASPECTS.values()), k=count))
+    aspects = set(rng.choices(list(ASPECTS), list(ASPECTS.values()), k=count))
+    if aspects & SPREAD and rng.random() < 0.6:
+        # So that the policies of constraints have nodes to honor or ignore.
+        aspects.add(rng.choice(("taints", "taints", "selector", "affinity")))
+    return aspects
 
 
 class Maker:
@@ -91,7 +96,7 @@ class Maker:
                 "csiNodes": [], "pod": self.pod}
 
     def _pod_count(self):
-        if self.aspects & {"podAffinity", "podAntiAffinity", "symmetric", "spreadHard"}:
+        if self.aspects & {"podAffinity", "podAntiAffinity", "symmetric", *SPREAD}:
             return self.rng.randint(0, min(40, 3 * len(self.nodes) + 4))
         return self.rng.randint(0, min(40, 2 * len(self.nodes)))
 
@@ -183,6 +188,10 @@ class Maker:
     def _running(self, i):
         pod = self._new_pod(f"p{i}")
         pod["spec"]["nodeName"] = self.rng.choice(self.nodes)["metadata"]["name"]
+        if self.aspects & SPREAD and self.chance(0.7):
+            pod["metadata"]["namespace"] = self.pod["metadata"]["namespace"]
+            if self.chance(0.6):
+                pod["metadata"]["labels"] = dict(self.pod["metadata"]["labels"])
         pod["status"]["phase"] = "Running" if self.chance(0.8) else "Pending"
         if self.chance(0.07):
             pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
@@ -419,8 +428,8 @@ class Maker:
         selector = self._selector(self.pod["metadata"]["labels"], 0.46)
         if selector is not None:
             constraint["labelSelector"] = selector
-        if action == "DoNotSchedule" and self.chance(0.35):
-            constraint["minDomains"] = self.rng.randint(1, 5)
+        if action == "DoNotSchedule" and self.chance(0.45):
+            constraint["minDomains"] = self.rng.randint(1, 6)
         if self.chance(0.45):
             constraint["nodeAffinityPolicy"] = self.rng.choice(("Honor", "Ignore"))
         if self.chance(0.45):
