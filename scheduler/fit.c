@@ -573,3 +573,8 @@ size_t fit_open_nodes(const struct cache *cache, const struct fit_table *table)
         open += is_known(cache->nodes.items[i]) && !table->barred[i];
     return open;
 }
+
+size_t fit_refused_nodes(const struct fit_table *table)
+{
+    return table->room - table->fits;
+}

@@ -45,6 +45,8 @@ struct sched_node *fit_best(const struct cache *cache, const struct fit_table *t
 uint64_t fit_explain(const struct cache *cache, const struct fit_table *table, struct buf *out);
 /* How many of the known nodes may take such pods at all, whatever is free there. */
 size_t fit_open_nodes(const struct cache *cache, const struct fit_table *table);
+/* How many have room for such a pod and yet do not fit, for other pods or a limit of the queue. */
+size_t fit_refused_nodes(const struct fit_table *table);
 /* Frees the tables that count by these, which are about to go. */
 void fit_forget(struct cache *cache, const struct counts *counts);
 /* Frees the tables of the queue, which is about to go. */

@@ -13,9 +13,9 @@ static void limits_hold_over_all_nodes_of_a_group(void **state)
 {
     struct cluster *c = cluster_new(CONF(""));
     (void)state;
-    add_node_of(c, "n0", "a", 4);
-    add_node_of(c, "n1", "a", 4);
-    add_node_of(c, "n2", "b", 4);
+    add_node_of(c, "n0", "a", 8);
+    add_node_of(c, "n1", "a", 8);
+    add_node_of(c, "n2", "b", 8);
     add_queue(c, "q", CPU_OF_A("5"), ONLY_A);
     add_queue(c, "other", "", ONLY_A);
     add_job(c, "q", "j0", 1, "2");
@@ -23,6 +23,7 @@ static void limits_hold_over_all_nodes_of_a_group(void **state)
     struct test_group *job = add_job(c, "q", "j2", 1, "2");
     run(c);
     assert_int_equal(bound(c, "j0", NULL) + bound(c, "j1", NULL), 2);
+    assert_says(job, "Enough is free, but none of the 2 nodes with room may take it now.");
     assert_says(job, "0/3 nodes are available: 1 " NOT_ALLOWED ", 2 " EXCEEDED);
     /* Others are not concerned, and what is smaller fits. */
     add_job(c, "other", "j3", 1, "2");
