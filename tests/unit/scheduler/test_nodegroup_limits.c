@@ -5,6 +5,7 @@
 #include "nodegroups.h"
 
 #include "base/rng.h"
+#include "scheduler/explain.h"
 #include "scheduler/holds.h"
 
 /* ---- limits ---------------------------------------------------------------------------------- */
@@ -25,6 +26,9 @@ static void limits_hold_over_all_nodes_of_a_group(void **state)
     assert_int_equal(bound(c, "j0", NULL) + bound(c, "j1", NULL), 2);
     assert_says(job, "Enough is free, but none of the 2 nodes with room may take it now.");
     assert_says(job, "0/3 nodes are available: 1 " NOT_ALLOWED ", 2 " EXCEEDED);
+    cleanup_buf struct buf page = BUF_INIT(65536);
+    assert_int_equal(explain_page(STR("/explain/ns/j2"), STR_NULL, &page, c->scheduler), 200);
+    assert_true(str_find(buf_str(&page), STR("of nodes of group a: holds cpu 4 of 5\n")) >= 0);
     /* Others are not concerned, and what is smaller fits. */
     add_job(c, "other", "j3", 1, "2");
     add_job(c, "q", "j4", 1, "1");
