@@ -106,6 +106,8 @@ void group_limits_charge_job(const struct sched_job *job, int sign)
         const struct sched_task *task = container_of(link, struct sched_task, link);
         charge(job, task->pod->cls, task->node, sign);
     }
+    if (sign < 0) /* what it leaves others may use, though no node has changed */
+        cache_room(job->cache);
 }
 
 void group_limits_hold(struct sched_queue *queue, const struct sched_node *node,

@@ -316,6 +316,7 @@ static void a_queue_that_is_gone_leaves_nothing(void **state)
                       (unsigned long long)++c->rv));
     run(c);
     assert_null(cache_queue(&c->scheduler->cache, "old"));
+    assert_int_equal(map_count(&c->scheduler->cache.tables_by_key), 0);
     add_queue(c, "new", "", AFFINITY(REQUIRED("\"b\""), ""));
     add_job(c, "new", "j1", 1, "1");
     run(c);
