@@ -152,11 +152,11 @@ struct job_status {
 
 /* A namespace with jobs, quotas or budgets. */
 struct sched_namespace {
-    const char *name;                   /* interned */
-    VEC(struct resourcequota *) quotas; /* counted */
+    const char *name;                          /* interned */
+    VEC(struct resourcequota *) quotas;        /* counted */
     VEC(struct poddisruptionbudget *) budgets; /* counted */
-    uint32_t jobs;                      /* in the cache */
-    uint64_t chances;                   /* grows when its quotas may allow a job more */
+    uint32_t jobs;                             /* in the cache */
+    uint64_t chances;                          /* grows when its quotas may allow a job more */
     int64_t arrival_ns; /* loop time of the last new pod of a job while there are quotas, or 0 */
 };
 
@@ -337,11 +337,11 @@ struct cache {
     uint64_t news;                   /* grows when single jobs in `admit` are to be asked again */
     uint64_t all_refused; /* cache_admit_state when all in `admit` had been asked in vain */
     uint64_t next_sequence;
-    uint32_t versions; /* of nodes given so far */
+    uint32_t versions;       /* of nodes given so far */
     uint64_t group_versions; /* of what queues say of groups of nodes, given so far */
     bool limits_stale;       /* what queues use of limits of groups is to be counted afresh */
-    bool stating;      /* a statement is being made or undone: room does not grow */
-    bool leads;        /* phases are decided here; else what PodGroups show is followed */
+    bool stating;            /* a statement is being made or undone: room does not grow */
+    bool leads;              /* phases are decided here; else what PodGroups show is followed */
 
     /* Changes of nodes, for the tables of fit.c: a ring of node indices. */
     uint32_t *log;
