@@ -21,14 +21,14 @@ struct action {
 };
 
 struct sched_config {
-    VEC(struct action *) actions; /* owned; in the order of running */
-    VEC(struct plugin *) plugins; /* owned; in order of the tiers, each name once */
-    VEC(struct plugin *) crowded; /* borrowed: those that are asked whether a node is crowded */
-    VEC(struct plugin *) scorers; /* borrowed: those that score nodes */
+    VEC(struct action *) actions;  /* owned; in the order of running */
+    VEC(struct plugin *) plugins;  /* owned; in order of the tiers, each name once */
+    VEC(struct plugin *) crowded;  /* borrowed: those that are asked whether a node is crowded */
+    VEC(struct plugin *) scorers;  /* borrowed: those that score nodes */
     VEC(struct plugin *) by_queue; /* borrowed: those whose say of nodes depends on the queue */
-    struct node_rules rules;      /* of all plugins together */
-    struct map arguments;         /* of actions, struct arguments by the action's name; owned */
-    uint64_t generation;          /* differs between any two configurations of a process */
+    struct node_rules rules;       /* of all plugins together */
+    struct map arguments;          /* of actions, struct arguments by the action's name; owned */
+    uint64_t generation;           /* differs between any two configurations of a process */
 };
 
 /* The built-in configuration; never NULL. */

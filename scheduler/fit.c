@@ -373,7 +373,8 @@ static struct kin kin_of(const struct task_group *group)
     const struct heap_node *first = heap_peek(&group->pending);
     const struct sched_task *task =
         first ? const_container_of(first, struct sched_task, waiting) : NULL;
-    return (struct kin){group->cls, group->labels, task ? task->pod->index : NULL};
+    struct pod_labels labels = {group->labels, -1};
+    return (struct kin){group->cls, task ? pod_labels_of(task->pod) : labels};
 }
 
 /* How many pods of a group have to find their place together, this one included. */

@@ -17,22 +17,22 @@ struct fit_span {
 };
 
 struct fit_table {
-    struct list link;      /* in cache->tables */
-    struct pod_class *cls; /* counted */
+    struct list link;                /* in cache->tables */
+    struct pod_class *cls;           /* counted */
     const struct sched_queue *queue; /* borrowed; NULL: for pods of all queues */
-    char *key;             /* owned; in cache->tables_by_key; NULL: it hangs on its class */
+    char *key;       /* owned; in cache->tables_by_key; NULL: it hangs on its class */
     int64_t *scores; /* by node; UNFIT when it does not fit; without what depends on other nodes */
-    uint32_t *winners; /* nodes, see fit.c */
-    uint8_t *barred;   /* by node: why such pods never go there: number of a text, 0: they may */
-    uint8_t *reason;   /* by node: why it does not fit now, 0 when it does */
-    uint32_t n, cap;   /* nodes, places for them */
-    uint32_t room;     /* nodes with a score that is not UNFIT */
-    uint32_t fits;     /* nodes that fit; fewer than that when neighbours refuse some */
-    uint32_t versions; /* of objects of nodes up to which `barred` is right */
-    uint64_t seen;     /* changes of the log that are in the table */
-    uint64_t generation;       /* of the configuration; 0: never filled */
-    uint64_t images;           /* where its images are, as of `scores` */
-    uint64_t queue_stamp;      /* what plugins say of the queue, as of `barred` and `scores` */
+    uint32_t *winners;    /* nodes, see fit.c */
+    uint8_t *barred;      /* by node: why such pods never go there: number of a text, 0: they may */
+    uint8_t *reason;      /* by node: why it does not fit now, 0 when it does */
+    uint32_t n, cap;      /* nodes, places for them */
+    uint32_t room;        /* nodes with a score that is not UNFIT */
+    uint32_t fits;        /* nodes that fit; fewer than that when neighbours refuse some */
+    uint32_t versions;    /* of objects of nodes up to which `barred` is right */
+    uint64_t seen;        /* changes of the log that are in the table */
+    uint64_t generation;  /* of the configuration; 0: never filled */
+    uint64_t images;      /* where its images are, as of `scores` */
+    uint64_t queue_stamp; /* what plugins say of the queue, as of `barred` and `scores` */
     VEC(const char *) reasons; /* texts by number less 1; number TABLE_REASONS is for all others */
 
     /* What one node does not tell: scores that are set in relation to other nodes', and limits of

@@ -31,7 +31,7 @@ static size_t allowance_of(struct counting *counting, const struct poddisruption
 
 static bool protects(const struct poddisruptionbudget *budget, const struct pod *pod)
 {
-    const struct pod_labels labels = {pod->labels, pod->index};
+    const struct pod_labels labels = pod_labels_of(pod);
     return label_selector_matches(&budget->selector, pod_labels_value, &labels) &&
            !poddisruptionbudget_counts(budget, pod->meta.name);
 }
