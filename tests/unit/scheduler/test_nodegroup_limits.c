@@ -233,6 +233,7 @@ static void a_gang_beyond_its_limit_holds_nothing(void **state)
 
 #define QUEUES 4
 #define NODES 8
+#define NODE_CPU 16
 
 /* What the Queues of this test may say, and what that means. */
 static const struct {
@@ -254,7 +255,7 @@ static const struct {
                {3, 0}}};
 
 struct made_job {
-    unsigned queue;
+    unsigned queue, pods;
     int64_t milli; /* of each pod */
 };
 
@@ -264,7 +265,7 @@ struct world {
     VEC(struct made_job) jobs;   /* called "0", "1", ... */
     const char *group_of[NODES]; /* of nodes "0", "1", ... */
     unsigned affinity_of[QUEUES], limit_of[QUEUES];
-    unsigned placed, exceeded; /* pods looked at; looks at a full limit */
+    unsigned placed, waiting, exceeded; /* pods looked at; looks at a full limit */
 };
 
 static unsigned below(struct world *w, unsigned bound)
@@ -277,7 +278,7 @@ static void change_node(struct world *w, unsigned node)
     static const char *const groups[] = {"a", "b", "a", "b", NULL};
     cleanup_free char *name = xasprintf("%u", node);
     w->group_of[node] = groups[below(w, ARRAY_SIZE(groups))];
-    add_node_of(w->c, name, w->group_of[node], 16);
+    add_node_of(w->c, name, w->group_of[node], NODE_CPU);
 }
 
 static void change_queue(struct world *w, unsigned queue)
@@ -308,12 +309,12 @@ static void end_job(struct world *w)
 
 static void make_job(struct world *w)
 {
-    struct made_job job = {below(w, QUEUES), 500 * (1 + below(w, 4))};
+    struct made_job job = {below(w, QUEUES), 1 + below(w, 4), 500 * (1 + below(w, 4))};
     cleanup_free char *queue = xasprintf("%u", job.queue);
     cleanup_free char *name = xasprintf("%zu", w->jobs.n);
     cleanup_free char *cpu = xasprintf("%dm", (int)job.milli);
     vec_push(&w->jobs, job);
-    add_job(w->c, queue, name, 1 + below(w, 4), cpu);
+    add_job(w->c, queue, name, job.pods, cpu);
 }
 
 static void change(struct world *w)
@@ -382,6 +383,45 @@ static void check_new_pods(struct world *w, bool *seen)
                        str_find(str_of(w->c->group_list.items[i]->status), STR(EXCEEDED)) >= 0;
 }
 
+static int64_t free_on(const struct world *w, unsigned node)
+{
+    int64_t milli = NODE_CPU * 1000;
+    for (size_t i = 0; i < w->c->pod_list.n; i++) {
+        const struct test_pod *pod = w->c->pod_list.items[i];
+        if (!pod->gone && pod->node[0] && number_of(pod->node) == node)
+            milli -= w->jobs.items[number_of(pod->group)].milli;
+    }
+    return milli;
+}
+
+/* Whether one more pod of a job may have a place on the node. */
+static bool could_have(struct world *w, struct test_pod *pod, unsigned node)
+{
+    const struct made_job *job = &w->jobs.items[number_of(pod->group)];
+    const char *group = w->group_of[node];
+    if (!group || !strchr(affinities[w->affinity_of[job->queue]].groups, group[0]) ||
+        free_on(w, node) < job->milli)
+        return false;
+    snprintf(pod->node, sizeof(pod->node), "%u", node);
+    bool within = is_within(w, job->queue, group);
+    pod->node[0] = '\0';
+    return within;
+}
+
+/* No job of a single pod waits that could start. */
+static void check_waiting_pods(struct world *w)
+{
+    for (size_t i = 0; i < w->c->pod_list.n; i++) {
+        struct test_pod *pod = w->c->pod_list.items[i];
+        if (pod->gone || pod->node[0] || w->jobs.items[number_of(pod->group)].pods > 1)
+            continue;
+        w->waiting++;
+        for (unsigned node = 0; node < NODES; node++)
+            if (could_have(w, pod, node))
+                fail_msg("%s could have a place on node %u", pod->name, node);
+    }
+}
+
 static void random_changes_agree_with_a_recount(void **state)
 {
     struct world w = {.c = cluster_new(CONF(""))};
@@ -398,8 +438,10 @@ static void random_changes_agree_with_a_recount(void **state)
         check(w.c);
         assert_true(w.c->pod_list.n <= 8000);
         check_new_pods(&w, seen);
+        check_waiting_pods(&w);
     }
     assert_true(w.placed > 200);
+    assert_true(w.waiting > 200);
     assert_true(w.exceeded > 50);
     free(seen);
     vec_clear(&w.jobs);
