@@ -214,7 +214,7 @@ static void carried_put(struct cache *cache, struct carried *carried)
     population_put(cache, population);
 }
 
-static void carry(const struct pod_term *term, struct carried *carried, uint32_t node, int sign)
+static void carry(const struct pod_term *term, struct carried *carried, uint32_t node, int64_t sign)
 {
     switch (term->kind) {
     case TERM_ANTI_AFFINITY:

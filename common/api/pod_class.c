@@ -126,7 +126,7 @@ static void containers_fill(struct pod_class *cls, const struct pod_demand *dema
 {
     size_t most = demand->containers.n + demand->volume_images.n;
     cls->containers = (uint32_t)demand->containers.n;
-    cls->images = most ? xcalloc(most, sizeof(*cls->images)) : NULL;
+    cls->images = xcalloc(most + 1, sizeof(*cls->images));
     for (size_t i = 0; i < demand->containers.n; i++) {
         const struct container_demand *container = &demand->containers.items[i];
         if (container->image.n)
