@@ -4,6 +4,7 @@
  * Nothing here is kept or shared: a recount walks over every task, job, node and queue.
  */
 #include "scheduler/cache_private.h"
+#include "scheduler/group_limits.h"
 #include "scheduler/holds.h"
 #include "scheduler/volumes/volumes.h"
 
@@ -235,5 +236,7 @@ const char *cache_audit(const struct cache *cache)
     const char *wrong = holds_audit(cache);
     if (!wrong)
         wrong = volumes_audit(cache->volumes);
+    if (!wrong)
+        wrong = group_limits_audit(cache);
     return wrong ? wrong : audit_queues(cache);
 }

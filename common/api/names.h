@@ -21,6 +21,7 @@
 #define PATH_VOLUMES "/api/v1/persistentvolumes"
 #define PATH_STORAGECLASSES "/apis/storage.k8s.io/v1/storageclasses"
 #define PATH_CSINODES "/apis/storage.k8s.io/v1/csinodes"
+#define PATH_PODDISRUPTIONBUDGETS "/apis/policy/v1/poddisruptionbudgets"
 #define PATH_PRIORITYCLASSES "/apis/scheduling.k8s.io/v1/priorityclasses"
 
 #define SYSTEM_NAMESPACE "volcano-system"

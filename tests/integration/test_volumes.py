@@ -40,11 +40,11 @@ def volumes(api, ns):
     made = []
 
     def create(name, **more):
-        made.append(f"{ns[-20:]}-{name}")
+        made.append(f"v-{ns[-6:]}-{name}")
         api.core.create_persistent_volume(volume(made[-1], **more))
         return made[-1]
     yield create
-    for name in made:
+    for name in made:  # the namespace, with the claims, goes later
         api.core.patch_persistent_volume(name, {"metadata": {"finalizers": None}})
         api.core.delete_persistent_volume(name)
 
