@@ -1,5 +1,6 @@
 """What kube-scheduler's plugins and we say about a case, and where the two differ."""
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 
@@ -87,11 +88,9 @@ class Known:
 
     def covers(self, difference, about):
         """Whether the row is about a difference in a case that is `about` these features."""
-        head, star, tail = self.what.partition("*")
-        text = difference.what
-        same = text == head if not star else (
-            len(text) >= len(head) + len(tail) and text.startswith(head) and text.endswith(tail))
-        return self.kind == difference.kind and same and self.features <= about
+        pattern = ".*".join(map(re.escape, self.what.split("*")))
+        return (self.kind == difference.kind and self.features <= about
+                and re.fullmatch(pattern, difference.what, re.DOTALL) is not None)
 
 
 def read_known(path):

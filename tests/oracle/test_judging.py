@@ -79,6 +79,9 @@ def test_known_rows(tmp_path):
     assert rows[1].covers(laxer, set())
     assert not rows[1].covers(Difference("stricter", "P, Q"), set())
     assert not rows[1].covers(Difference("laxer", "Q"), set())
+    stars = Known("reason", "x(s) for *Q*", frozenset(), "so")
+    assert stars.covers(Difference("reason", "x(s) for P, Q, R"), set())
+    assert not stars.covers(Difference("reason", "x(s) for P, R"), set())
 
 
 def test_tally():

@@ -11,9 +11,9 @@
 // left out, as kube-scheduler leaves them out of its cache and its snapshot.
 //
 //	place  {"nodes": {NAME: {"refused": {FILTER: [REASON, ...]}, "scores": {SCORE: 0..100}}}}
-//	       Each filter plugin is asked on its own. A plugin that refuses the pod before it looks at
-//	       nodes refuses every node. Scores are those of the plugins, normalised by them over the
-//	       nodes that no filter refuses; the other nodes have none.
+//	       Each filter plugin is asked on its own; its reasons are sorted. A plugin that refuses the
+//	       pod before it looks at nodes refuses every node. Scores are those of the plugins,
+//	       normalised by them over the nodes that no filter refuses; the other nodes have none.
 //	check  {"faults": [TEXT, ...]}: what the API server would say against the objects
 //
 // A case that cannot be read or answered is answered with {"error": TEXT}.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -133,7 +134,8 @@ func (s *scheduler) place(ctx context.Context, asked *question) (*placement, err
 	}
 	for _, plugin := range s.filters {
 		for name, reasons := range refusals(ctx, plugin, asked.Pod, nodes) {
-			out.Nodes[name].Refused[plugin.Name()] = reasons
+			// Those of extended resources come in no order.
+			out.Nodes[name].Refused[plugin.Name()] = slices.Sorted(slices.Values(reasons))
 		}
 	}
 	return out, s.score(ctx, asked.Pod, nodes, out)
