@@ -74,15 +74,9 @@ uint8_t fit_reason_number(struct fit_table *table, const char *text)
     return (uint8_t)table->reasons.n;
 }
 
-static const char *reason_text(const struct fit_table *table, uint8_t number)
-{
-    return number ? table->reasons.items[number - 1] : NULL;
-}
-
 /* ---- one node -------------------------------------------------------------------------------- */
 
-/* There is room, but it is held for others; the text is for the rare case that they have let go. */
-static const char held_back[] = HOLDS_REASON "another job";
+const char fit_held_back[] = HOLDS_REASON "another job";
 
 static const char *short_of(const struct pod_class *cls, const struct sched_node *node)
 {
@@ -95,12 +89,7 @@ static const char *short_of(const struct pod_class *cls, const struct sched_node
             return resource_insufficient(id);
         held = held || (node->holds && room < holds_on(node, id));
     }
-    return held && !cls->best_effort ? held_back : NULL;
-}
-
-static bool is_known(const struct sched_node *node)
-{
-    return node && node->object;
+    return held && !cls->best_effort ? fit_held_back : NULL;
 }
 
 static int64_t score_of_node(const struct cache *cache, const struct sched_config *config,
@@ -164,7 +153,7 @@ static void look_at(const struct cache *cache, const struct sched_config *config
 {
     const struct sched_node *node = cache->nodes.items[index];
     const char *reason = NULL;
-    bool fitted = table->scores[index] != UNFIT, known = is_known(node);
+    bool fitted = table->scores[index] != UNFIT, known = fit_is_known(node);
     if (known && (afresh || node->version > table->versions)) {
         table->barred[index] = fit_reason_number(table, bar_of(cache, config, table, node));
         note_raws(config, table, node);
@@ -500,12 +489,12 @@ const struct fit_table *fit_kept(const struct cache *cache, const struct task_gr
 
 const char *fit_barred(const struct fit_table *table, const struct sched_node *node)
 {
-    return reason_text(table, table->barred[node->index]);
+    return fit_reason_text(table, table->barred[node->index]);
 }
 
 const char *fit_reason(const struct fit_table *table, const struct sched_node *node)
 {
-    return reason_text(table, table->reason[node->index]);
+    return fit_reason_text(table, table->reason[node->index]);
 }
 
 struct sched_node *fit_best(const struct cache *cache, const struct fit_table *table)
@@ -515,85 +504,11 @@ struct sched_node *fit_best(const struct cache *cache, const struct fit_table *t
     return cache->nodes.items[fit_scans(table) ? table->best : table->winners[1]];
 }
 
-/* ---- explanation ----------------------------------------------------------------------------- */
-
-#define REASONS_MAX 32
-
-struct histogram {
-    const char *reason[REASONS_MAX];
-    uint32_t count[REASONS_MAX];
-    uint32_t n, others;
-};
-
-static void histogram_add(struct histogram *histogram, const char *reason)
-{
-    for (uint32_t i = 0; i < histogram->n; i++)
-        if (histogram->reason[i] == reason) {
-            histogram->count[i]++;
-            return;
-        }
-    if (histogram->n == REASONS_MAX) {
-        histogram->others++;
-        return;
-    }
-    histogram->reason[histogram->n] = reason;
-    histogram->count[histogram->n++] = 1;
-}
-
-/* Why it does not fit; for whom it is held stands on the node. */
-static const char *reason_of(const char *reason, const struct sched_node *node)
-{
-    const char *holder = reason == held_back ? holds_reason(node) : NULL;
-    return holder ? holder : reason;
-}
-
-/* By text, so that the sentence does not depend on the order of nodes. */
-static void histogram_sort(struct histogram *histogram)
-{
-    for (uint32_t i = 1; i < histogram->n; i++)
-        for (uint32_t j = i; j > 0 && strcmp(histogram->reason[j], histogram->reason[j - 1]) < 0;
-             j--) {
-            const char *reason = histogram->reason[j];
-            uint32_t count = histogram->count[j];
-            histogram->reason[j] = histogram->reason[j - 1];
-            histogram->count[j] = histogram->count[j - 1];
-            histogram->reason[j - 1] = reason;
-            histogram->count[j - 1] = count;
-        }
-}
-
-uint64_t fit_explain(const struct cache *cache, const struct fit_table *table, struct buf *out)
-{
-    struct histogram histogram = {.n = 0};
-    uint64_t signature = 1;
-    bool held = false;
-    for (uint32_t i = 0; i < table->n; i++) {
-        const char *reason = reason_text(table, table->reason[i]);
-        if (!is_known(cache->nodes.items[i]) || !reason)
-            continue;
-        histogram_add(&histogram, reason_of(reason, cache->nodes.items[i]));
-        held = held || reason == held_back;
-    }
-    histogram_sort(&histogram);
-    buf_printf(out, "%u/%zu nodes are available", table->fits, cache->known_nodes);
-    for (uint32_t i = 0; i < histogram.n; i++) {
-        buf_printf(out, "%s%u %s", i ? ", " : ": ", histogram.count[i], histogram.reason[i]);
-        if (!str_starts(str_of(histogram.reason[i]), STR(HOLDS_REASON)))
-            signature = signature * 31 + str_hash(str_of(histogram.reason[i]));
-    }
-    if (held) /* by whom is no other kind of reason */
-        signature = signature * 31 + str_hash(str_of(held_back));
-    if (histogram.others)
-        buf_printf(out, ", %u for other reasons", histogram.others);
-    buf_add_char(out, '.');
-    return signature;
-}
-
 size_t fit_open_nodes(const struct cache *cache, const struct fit_table *table)
 {
     size_t open = 0;
     for (uint32_t i = 0; i < table->n; i++)
-        open += is_known(cache->nodes.items[i]) && !table->barred[i];
+        open += fit_is_known(cache->nodes.items[i]) && !table->barred[i];
     return open;
 }
 

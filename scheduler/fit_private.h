@@ -55,6 +55,19 @@ static inline bool fit_scans(const struct fit_table *table)
     return table->neighbours || table->taints || table->preferred || table->limited;
 }
 
+/* There is room, but it is held for others; the text is for the rare case that they have let go. */
+extern const char fit_held_back[];
+
+static inline const char *fit_reason_text(const struct fit_table *table, uint8_t number)
+{
+    return number ? table->reasons.items[number - 1] : NULL;
+}
+
+static inline bool fit_is_known(const struct sched_node *node)
+{
+    return node && node->object;
+}
+
 /* The number of a text; texts that are alike are one pointer. */
 uint8_t fit_reason_number(struct fit_table *table, const char *text);
 /* Looks at all nodes: which fit, and which of them is best. */

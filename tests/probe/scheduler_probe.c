@@ -4,11 +4,12 @@
  *
  *     scheduler_probe placement
  *
- * Reads one case a line, {"nodes": [...], "pods": [...], "namespaces": [...], "pod": {...}} with
- * objects as the API server has them, and prints for each {"nodes": {NAME: {"refused": TEXT or
- * null, "scores": {...}}}}: one reason why the pod may not run there, or the points, 0 to 100, that
- * each kind of score gives the node. Exits with 0 at the end of the input, 1 on a line that is no
- * case, 2 on wrong usage.
+ * Reads one case a line, {"nodes": [...], "pods": [...], "namespaces": [...],
+ * "persistentVolumeClaims": [...], "persistentVolumes": [...], "storageClasses": [...], "csiNodes":
+ * [...], "pod": {...}} with objects as the API server has them, and prints for each {"nodes":
+ * {NAME: {"refused": TEXT or null, "scores": {...}}}}: one reason why the pod may not run there, or
+ * the points, 0 to 100, that each kind of score gives the node. Exits with 0 at the end of the
+ * input, 1 on a line that is no case, 2 on wrong usage.
  */
 #include "api/names.h"
 #include "api/namespace.h"
@@ -16,6 +17,7 @@
 #include "base/log.h"
 #include "scheduler/fit.h"
 #include "scheduler/images.h"
+#include "scheduler/volumes/volumes.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>
 
@@ -104,6 +106,46 @@ static void set_namespace(struct probe *probe, struct str raw)
     namespace_labels_free(space);
 }
 
+static void set_claim(struct probe *probe, struct str raw)
+{
+    struct error err = ERROR_INIT;
+    struct claim *claim = claim_decode(raw, &err);
+    if (!claim)
+        refuse("claim", err.text);
+    volumes_set_claim(probe->cache.volumes, claim->meta.ns, claim->meta.name, claim);
+    claim_unref(claim);
+}
+
+static void set_volume(struct probe *probe, struct str raw)
+{
+    struct error err = ERROR_INIT;
+    struct volume *volume = volume_decode(raw, &err);
+    if (!volume)
+        refuse("volume", err.text);
+    volumes_set_volume(probe->cache.volumes, volume->meta.name, volume);
+    volume_unref(volume);
+}
+
+static void set_storageclass(struct probe *probe, struct str raw)
+{
+    struct error err = ERROR_INIT;
+    struct storageclass *storageclass = storageclass_decode(raw, &err);
+    if (!storageclass)
+        refuse("storage class", err.text);
+    volumes_set_class(probe->cache.volumes, storageclass->meta.name, storageclass);
+    storageclass_unref(storageclass);
+}
+
+static void set_csinode(struct probe *probe, struct str raw)
+{
+    struct error err = ERROR_INIT;
+    struct csinode *csinode = csinode_decode(raw, &err);
+    if (!csinode)
+        refuse("CSI node", err.text);
+    volumes_set_csinode(probe->cache.volumes, csinode->meta.name, csinode);
+    csinode_unref(csinode);
+}
+
 static void set_pod(struct probe *probe, struct str raw)
 {
     struct error err = ERROR_INIT;
@@ -158,6 +200,10 @@ static void answer_case(struct probe *probe, cJSON *question, cJSON *answer)
 {
     cJSON *nodes = cJSON_AddObjectToObject(answer, "nodes");
     each_object(probe, question, "namespaces", set_namespace);
+    each_object(probe, question, "persistentVolumeClaims", set_claim);
+    each_object(probe, question, "persistentVolumes", set_volume);
+    each_object(probe, question, "storageClasses", set_storageclass);
+    each_object(probe, question, "csiNodes", set_csinode);
     each_object(probe, question, "nodes", set_node);
     each_object(probe, question, "pods", set_pod);
     const struct sched_task *task =
