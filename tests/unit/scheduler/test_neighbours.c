@@ -163,9 +163,9 @@ static void strangers_wait_for_their_friends(void **state)
     add_app(c, "a", 1, "\"app\":\"a\"", CPU("8"));
     run(c);
     assert_int_equal(bound(c, "late", NULL), 0); /* its friend's zone has no room */
-    add_zoned_nodes(c, 6, "8");
+    add_app(c, "a2", 1, "\"app\":\"a\"", CPU("4"));
     run(c);
-    assert_int_equal(bound(c, "late", NULL), 1);
+    assert_int_equal(bound(c, "late", NULL), 1); /* nothing but the new friend's coming told */
     check(c);
     cluster_free(c);
 }
@@ -200,6 +200,38 @@ static void a_full_zone_stops_the_gang(void **state)
     set_phase(c, fill->name, "Succeeded");
     run(c);
     assert_int_equal(bound(c, "a", NULL), 7);
+    check(c);
+    cluster_free(c);
+}
+
+/* Pods of other schedulers come to nodes that nobody has told of yet, and leave them. */
+static void nodes_may_come_after_their_pods(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NULL);
+    add_zoned_nodes(c, 6, "8");
+    add_app(c, "a", 4, "\"app\":\"a\"", CPU("1") APART(HOST) SPREAD(ZONE, "ScheduleAnyway"));
+    run(c);
+    assert_int_equal(bound(c, "a", NULL), 4);
+    for (unsigned i = 0; i < 40; i++) {
+        cleanup_arena struct arena arena = ARENA_INIT;
+        show(c->pods, false, false,
+             arena_printf(&arena,
+                          "{\"metadata\":{\"name\":\"o%u\",\"namespace\":\"ns\",\"uid\":\"o%u\","
+                          "\"resourceVersion\":\"%llu\",\"labels\":{\"app\":\"a\"}},\"spec\":{"
+                          "\"schedulerName\":\"other\",\"nodeName\":\"x%u\"},\"status\":{\"phase\":"
+                          "\"Running\"}}",
+                          i, i, (unsigned long long)++c->rv, i));
+    }
+    cleanup_free char *more = xasprintf("\"minMember\":%u", 2);
+    add_group(c, "b", more);
+    for (unsigned i = 0; i < 2; i++) {
+        cleanup_free char *pod = xasprintf("b-%u", i);
+        add_pod_labelled(c, pod, "b", "w", "\"app\":\"a\"",
+                         CPU("1") APART(HOST) SPREAD(ZONE, "ScheduleAnyway"));
+    }
+    run(c);
+    assert_int_equal(bound(c, "b", NULL), 2);
     check(c);
     cluster_free(c);
 }
@@ -329,6 +361,7 @@ int main(void)
         cmocka_unit_test(strangers_wait_for_their_friends),
         cmocka_unit_test(spread_evenly),
         cmocka_unit_test(a_full_zone_stops_the_gang),
+        cmocka_unit_test(nodes_may_come_after_their_pods),
         cmocka_unit_test(spread_if_possible),
         cmocka_unit_test(namespaces_are_selected_by_their_labels),
         cmocka_unit_test(indices_of_tasks_are_labels),
