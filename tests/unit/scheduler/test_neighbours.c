@@ -204,34 +204,56 @@ static void a_full_zone_stops_the_gang(void **state)
     cluster_free(c);
 }
 
-/* Pods of other schedulers come to nodes that nobody has told of yet, and leave them. */
+/* A running pod of another scheduler, with the label app=a. */
+static void show_other(struct cluster *c, unsigned i, const char *node)
+{
+    cleanup_arena struct arena arena = ARENA_INIT;
+    show(c->pods, false, false,
+         arena_printf(&arena,
+                      "{\"metadata\":{\"name\":\"o%u\",\"namespace\":\"ns\",\"uid\":\"o%u\","
+                      "\"resourceVersion\":\"%llu\",\"labels\":{\"app\":\"a\"}},\"spec\":{"
+                      "\"schedulerName\":\"other\",\"nodeName\":\"%s\"},\"status\":{\"phase\":"
+                      "\"Running\"}}",
+                      i, i, (unsigned long long)++c->rv, node));
+}
+
+/* Pods of other schedulers come to nodes that nobody has told of yet: few at a time, so that tables
+ * have places for them. */
 static void nodes_may_come_after_their_pods(void **state)
 {
     (void)state;
+    static const char spec[] = CPU("1") APART(HOST) SPREAD(ZONE, "ScheduleAnyway");
     struct cluster *c = cluster_new(NULL);
-    add_zoned_nodes(c, 6, "8");
-    add_app(c, "a", 4, "\"app\":\"a\"", CPU("1") APART(HOST) SPREAD(ZONE, "ScheduleAnyway"));
+    add_zoned_nodes(c, 30, "8");
+    add_app(c, "a", 4, "\"app\":\"a\"", spec);
     run(c);
     assert_int_equal(bound(c, "a", NULL), 4);
-    for (unsigned i = 0; i < 40; i++) {
-        cleanup_arena struct arena arena = ARENA_INIT;
-        show(c->pods, false, false,
-             arena_printf(&arena,
-                          "{\"metadata\":{\"name\":\"o%u\",\"namespace\":\"ns\",\"uid\":\"o%u\","
-                          "\"resourceVersion\":\"%llu\",\"labels\":{\"app\":\"a\"}},\"spec\":{"
-                          "\"schedulerName\":\"other\",\"nodeName\":\"x%u\"},\"status\":{\"phase\":"
-                          "\"Running\"}}",
-                          i, i, (unsigned long long)++c->rv, i));
+    for (unsigned i = 0; i < 12; i++) {
+        cleanup_free char *node = xasprintf("x%u", i), *name = xasprintf("b%u", i);
+        show_other(c, i, node);
+        if (i % 4 != 3)
+            continue;
+        add_app(c, name, 2, "\"app\":\"a\"", spec);
+        run(c);
+        assert_int_equal(bound(c, name, NULL), 2);
     }
-    cleanup_free char *more = xasprintf("\"minMember\":%u", 2);
-    add_group(c, "b", more);
-    for (unsigned i = 0; i < 2; i++) {
-        cleanup_free char *pod = xasprintf("b-%u", i);
-        add_pod_labelled(c, pod, "b", "w", "\"app\":\"a\"",
-                         CPU("1") APART(HOST) SPREAD(ZONE, "ScheduleAnyway"));
-    }
+    check(c);
+    cluster_free(c);
+}
+
+/* Nothing is asked for, nothing ends: only the friend's coming tells. */
+static void a_friend_that_comes_wakes_who_waits(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NULL);
+    add_zoned_nodes(c, 3, "8");
+    add_app(c, "late", 1, "\"app\":\"b\"", CPU("1") NEAR(ZONE));
+    run_for(c, 600 * NSEC_PER_SEC);
+    assert_int_equal(bound(c, "late", NULL), 0);
+    show_other(c, 0, "n1");
     run(c);
-    assert_int_equal(bound(c, "b", NULL), 2);
+    assert_int_equal(bound(c, "late", NULL), 1);
+    assert_string_equal(find_pod(c, "late-0")->node, "n1");
     check(c);
     cluster_free(c);
 }
@@ -362,6 +384,7 @@ int main(void)
         cmocka_unit_test(spread_evenly),
         cmocka_unit_test(a_full_zone_stops_the_gang),
         cmocka_unit_test(nodes_may_come_after_their_pods),
+        cmocka_unit_test(a_friend_that_comes_wakes_who_waits),
         cmocka_unit_test(spread_if_possible),
         cmocka_unit_test(namespaces_are_selected_by_their_labels),
         cmocka_unit_test(indices_of_tasks_are_labels),
