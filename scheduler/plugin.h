@@ -63,6 +63,7 @@ enum eviction_kind {
     EVICT_GANG_RECLAIM, /* a job, that of other queues' */
     EVICT_KIND_COUNT
 };
+_Static_assert(EVICT_KIND_COUNT == JOB_TAKING_COUNT, "a job remembers each kind");
 
 struct eviction {
     enum eviction_kind kind;
