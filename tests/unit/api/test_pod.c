@@ -139,6 +139,56 @@ static void classes_of_the_system(void **state)
     }
 }
 
+static void what_matters_for_evictions(void **state)
+{
+    (void)state;
+    struct error err = ERROR_INIT;
+    struct pod *pod = pod_decode(
+        STR("{\"metadata\":{\"name\":\"a\",\"uid\":\"u\"},\"spec\":{\"preemptionPolicy\":\"Never\"}"
+            ","
+            "\"status\":{\"startTime\":\"2026-11-30T10:00:07Z\",\"nominatedNodeName\":\"n1\"}}"),
+        &err);
+    assert_true(pod->never_preempts);
+    assert_string_equal(pod->nominated, "n1");
+    assert_int_equal(pod->started_ns, INT64_C(1796032807) * NSEC_PER_SEC);
+    pod_unref(pod);
+    pod = decode("\"preemptionPolicy\":\"PreemptLowerPriority\"");
+    assert_false(pod->never_preempts);
+    assert_string_equal(pod->nominated, "");
+    assert_int_equal(pod->started_ns, 0);
+    pod_unref(pod);
+    assert_int_equal(intern_count(), 0);
+}
+
+static void who_says_that_it_may_be_evicted(void **state)
+{
+    static const struct {
+        const char *annotations, *labels;
+        bool preemptable;
+    } rows[] = {
+        {"", "", true},
+        {"\"volcano.sh/preemptable\":\"false\"", "\"volcano.sh/preemptable\":\"true\"", false},
+        {"\"volcano.sh/preemptable\":\"true\"", "\"volcano.sh/preemptable\":\"false\"", true},
+        {"", "\"volcano.sh/preemptable\":\"false\"", false},
+        {"", "\"volcano.sh/preemptable\":\"F\"", false},
+        {"", "\"volcano.sh/preemptable\":\"1\"", true},
+        {"\"volcano.sh/preemptable\":\"no\"", "", false},
+        {"\"volcano.sh/preemptable\":\"\"", "", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct error err = ERROR_INIT;
+        cleanup_free char *text =
+            xasprintf("{\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"annotations\":{%s},\"labels\":"
+                      "{%s}}}",
+                      rows[i].annotations, rows[i].labels);
+        struct pod *pod = pod_decode(str_of(text), &err);
+        assert_non_null(pod);
+        assert_int_equal(pod->preemptable, rows[i].preemptable);
+        pod_unref(pod);
+    }
+}
+
 static void equal_pods_share_a_class(void **state)
 {
     (void)state;
@@ -184,6 +234,8 @@ int main(void)
         cmocka_unit_test(whose_it_is),
         cmocka_unit_test(task_priority_wins),
         cmocka_unit_test(classes_of_the_system),
+        cmocka_unit_test(what_matters_for_evictions),
+        cmocka_unit_test(who_says_that_it_may_be_evicted),
         cmocka_unit_test(equal_pods_share_a_class),
         cmocka_unit_test(broken_pods_are_refused),
     };
