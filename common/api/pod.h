@@ -56,6 +56,7 @@ struct pod {
     const char *role;         /* interned; its task in the job, "" for none */
     int32_t priority; /* its rank within the job: task-priority, else spec.priority, else 1 */
     uint32_t ordinal; /* number at the end of its name, UINT32_MAX without one */
+    int64_t spared_until_ns; /* wall time until which its cooldown lasts, 0 without one */
     enum pod_phase phase;
     bool indexed;         /* has the label volcano.sh/task-index, which is its ordinal */
     bool critical;        /* of one of the system's classes of priority */
