@@ -4,6 +4,7 @@
 #include "api/pod.h"
 #include "api/names.h"
 #include "api/pod_class.h"
+#include "api/preemptable.h"
 #include "base/alloc.h"
 #include "base/ensure.h"
 #include "base/timefmt.h"
@@ -22,7 +23,8 @@ static bool keep_annotation(struct str key)
 {
     return str_is(key, KEY_GROUP_NAME) || str_is(key, KEY_TASK_SPEC) ||
            str_is(key, KEY_TASK_PRIORITY) || str_is(key, KEY_COOLDOWN_TIME) ||
-           str_is(key, KEY_SCORING_TYPE) || str_is(key, KEY_SCORING_WEIGHT);
+           str_is(key, KEY_SCORING_TYPE) || str_is(key, KEY_SCORING_WEIGHT) ||
+           str_is(key, KEY_PREEMPTABLE);
 }
 
 /* The next value as it stands; null is the same as absent. */
@@ -108,6 +110,8 @@ static void spec_read(struct json_reader *reader, struct draft *draft)
             priority_read(reader, draft);
         else if (str_is(key, "priorityClassName"))
             pod->critical = is_system_class(json_str(reader));
+        else if (str_is(key, "preemptionPolicy"))
+            pod->never_preempts = str_is(json_str(reader), "Never");
         else if (str_is(key, "schedulingGates"))
             gates_read(reader, pod);
         else if (!demand_member(reader, key, draft))
@@ -174,6 +178,10 @@ static void status_read(struct json_reader *reader, struct draft *draft)
     while (json_key(reader, &key)) {
         if (str_is(key, "phase"))
             draft->pod->phase = phase_of(json_str(reader));
+        else if (str_is(key, "startTime"))
+            (void)time_parse(json_str(reader), &draft->pod->started_ns);
+        else if (str_is(key, "nominatedNodeName"))
+            json_interned(reader, &draft->pod->nominated);
         else if (str_is(key, "conditions"))
             conditions_read(reader, draft);
         else if (str_is(key, "containerStatuses") || str_is(key, "initContainerStatuses"))
@@ -264,6 +272,9 @@ static void finish_names(struct draft *draft)
         set_text(&pod->node, NULL);
     if (!pod->scheduler)
         set_text(&pod->scheduler, NULL);
+    if (!pod->nominated)
+        set_text(&pod->nominated, NULL);
+    pod->preemptable = preemptable_of(meta) != PREEMPTABLE_NO;
     pod->ordinal = ordinal_of(meta->name);
     pod->indexed = is_number(kube_pairs_get(&meta->labels, KEY_TASK_INDEX), pod->ordinal);
     pod->labels = label_set_get(meta->ns, &meta->labels, pod->indexed);
@@ -335,6 +346,7 @@ void pod_unref(struct pod *pod)
     intern_put(pod->node);
     intern_put(pod->group);
     intern_put(pod->role);
+    intern_put(pod->nominated);
     free(pod);
 }
 
