@@ -14,6 +14,7 @@
 #include "api/pod.h"
 #include "api/poddisruptionbudget.h"
 #include "api/podgroup.h"
+#include "api/preemptable.h"
 #include "api/priorityclass.h"
 #include "api/queue.h"
 #include "api/resourcequota.h"
@@ -182,8 +183,9 @@ struct sched_job {
     int32_t min_member; /* how many start together, whoever says so */
     struct job_minimum minimum;
     int32_t priority;
-    const char *priority_class; /* interned; NULL without a PodGroup */
-    struct sched_queue *queue;  /* borrowed; NULL without a PodGroup */
+    const char *priority_class;   /* interned; NULL without a PodGroup */
+    enum preemptable preemptable; /* as its PodGroup says */
+    struct sched_queue *queue;    /* borrowed; NULL without a PodGroup */
     struct resource_set min_resources;
     bool has_min_resources;
     struct resource_set allocated; /* requests of pods that have a node and are alive */

@@ -336,6 +336,7 @@ bool cache_set_podgroup(struct cache *cache, const char *ns, const char *name,
         set_roles(job, podgroup);
         minimum_read(job, podgroup);
         set_sla(job, podgroup);
+        job->preemptable = preemptable_of(&podgroup->meta);
         waiting_read(job, podgroup);
         job->owned_by_job = owned_by_job(podgroup);
         set_queue(cache, job, podgroup->queue);
