@@ -39,6 +39,7 @@ tiers:
   - name: proportion
   - name: nodeorder
 """
+ELASTIC = SHARES.replace("  - name: gang\n", "  - name: gang\n    enableJobStarving: false\n")
 STUBBORN = "trap '' TERM; sleep 1000"  # kwok-stages.yaml: such a pod takes its whole grace period
 
 
@@ -139,7 +140,7 @@ def test_the_lender_gets_its_share_back(api, ns, pool, queues):
 
 def test_two_elastic_queues_do_not_take_turns(api, ns, pool, queues):
     """X16: both want all there is; what each deserves ends the matter."""
-    pool(2, conf=SHARES, cpu="5")
+    pool(2, conf=ELASTIC, cpu="5")
     for name in ("a", "b"):
         api.create_job(ns, job(name, [task("w", 10, cpu="1")], minimum=1, queue=queues(name)))
         if name == "a":
@@ -149,7 +150,7 @@ def test_two_elastic_queues_do_not_take_turns(api, ns, pool, queues):
 
 
 def test_what_is_guaranteed_stays(api, ns, pool, queues):
-    pool(conf=SHARES, cpu="8")
+    pool(conf=ELASTIC, cpu="8")
     sure = queues("sure", weight=1, guarantee={"resource": {"cpu": "6"}})
     api.create_job(ns, job("has", [task("w", 8, cpu="1")], minimum=1, queue=sure))
     running(api, ns, "has", 8)
