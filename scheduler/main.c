@@ -98,9 +98,20 @@ static struct store *follow_quotas(struct app *app, const struct sched_config *c
     return app->resourcequotas;
 }
 
+/* Whoever evicts looks at budgets, whether the plugin is there or not. */
+static bool wants_budgets(const struct sched_config *config)
+{
+    static const char *const actions[] = {"preempt", "reclaim", "gangpreempt", "gangreclaim",
+                                          "shuffle"};
+    for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
+        if (sched_config_has_action(config, actions[i]))
+            return true;
+    return sched_config_has_plugin(config, "pdb");
+}
+
 static struct store *follow_budgets(struct app *app, const struct sched_config *config)
 {
-    if (!app->budgets && sched_config_has_plugin(config, "pdb"))
+    if (!app->budgets && wants_budgets(config))
         app->budgets = follow(app, &poddisruptionbudget_store_type, PATH_PODDISRUPTIONBUDGETS);
     return app->budgets;
 }

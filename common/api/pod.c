@@ -15,14 +15,16 @@
 struct draft {
     struct pod *pod;
     struct pod_demand demand;
+    int64_t scheduled_ns; /* since when PodScheduled is True, wall time; 0: it is not */
     bool has_priority;
 };
 
 static bool keep_annotation(struct str key)
 {
     return str_is(key, KEY_GROUP_NAME) || str_is(key, KEY_TASK_SPEC) ||
-           str_is(key, KEY_TASK_PRIORITY) || str_is(key, KEY_SCORING_TYPE) ||
-           str_is(key, KEY_SCORING_WEIGHT) || str_is(key, KEY_PREEMPTABLE);
+           str_is(key, KEY_TASK_PRIORITY) || str_is(key, KEY_COOLDOWN_TIME) ||
+           str_is(key, KEY_SCORING_TYPE) || str_is(key, KEY_SCORING_WEIGHT) ||
+           str_is(key, KEY_PREEMPTABLE);
 }
 
 /* The next value as it stands; null is the same as absent. */
@@ -117,9 +119,20 @@ static void spec_read(struct json_reader *reader, struct draft *draft)
     }
 }
 
+static void scheduled_read(struct draft *draft, struct str status, struct str reason,
+                           struct str since)
+{
+    draft->pod->unschedulable =
+        str_is(status, "False") &&
+        (str_is(reason, POD_UNSCHEDULABLE) || str_is(reason, POD_QUEUE_LIMIT) ||
+         str_is(reason, REASON_NOT_ENOUGH_TASKS));
+    if (!str_is(status, "True") || !time_parse(since, &draft->scheduled_ns))
+        draft->scheduled_ns = 0;
+}
+
 static void condition_read(struct json_reader *reader, struct draft *draft)
 {
-    struct str key, type = STR_NULL, status = STR_NULL, reason = STR_NULL;
+    struct str key, type = STR_NULL, status = STR_NULL, reason = STR_NULL, since = STR_NULL;
     if (!json_object(reader))
         return;
     while (json_key(reader, &key)) {
@@ -129,14 +142,13 @@ static void condition_read(struct json_reader *reader, struct draft *draft)
             status = json_str(reader);
         else if (str_is(key, "reason"))
             reason = json_str(reader);
+        else if (str_is(key, "lastTransitionTime"))
+            since = json_str(reader);
         else
             json_skip(reader);
     }
     if (str_is(type, "PodScheduled"))
-        draft->pod->unschedulable =
-            str_is(status, "False") &&
-            (str_is(reason, POD_UNSCHEDULABLE) || str_is(reason, POD_QUEUE_LIMIT) ||
-             str_is(reason, REASON_NOT_ENOUGH_TASKS));
+        scheduled_read(draft, status, reason, since);
     else if (str_is(type, "PodResizePending"))
         draft->demand.infeasible = str_is(reason, "Infeasible");
 }
@@ -228,6 +240,20 @@ static void set_text(const char **slot, const char *text)
     *slot = intern_get(str_of(text));
 }
 
+/* The label goes before the annotation; one that is no duration is none. */
+static int64_t spared_until(const struct draft *draft)
+{
+    const struct kube_meta *meta = &draft->pod->meta;
+    const char *text = kube_pairs_get(&meta->labels, KEY_COOLDOWN_TIME);
+    int64_t cooldown_ns;
+    if (!text)
+        text = kube_pairs_get(&meta->annotations, KEY_COOLDOWN_TIME);
+    if (!text || !draft->scheduled_ns || !duration_parse(str_of(text), &cooldown_ns) ||
+        cooldown_ns <= 0)
+        return 0;
+    return time_add(draft->scheduled_ns, cooldown_ns);
+}
+
 /* What the pod says about itself in annotations and labels. */
 static void finish_names(struct draft *draft)
 {
@@ -272,6 +298,7 @@ static int finish(struct draft *draft, struct json_reader *reader, struct arena 
     draft->demand.scoring_type = annotation(draft, KEY_SCORING_TYPE, arena);
     draft->demand.scoring_weight = annotation(draft, KEY_SCORING_WEIGHT, arena);
     finish_names(draft);
+    pod->spared_until_ns = spared_until(draft);
     pod->cls = pod_class_get(&draft->demand, &pod->meta, arena);
     kube_pairs_clear(&pod->meta.labels);
     kube_pairs_clear(&pod->meta.annotations);

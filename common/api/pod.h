@@ -58,6 +58,7 @@ struct pod {
     int64_t started_ns;       /* wall time at which its node took it up, 0: not yet */
     int32_t priority; /* its rank within the job: task-priority, else spec.priority, else 1 */
     uint32_t ordinal; /* number at the end of its name, UINT32_MAX without one */
+    int64_t spared_until_ns; /* wall time until which its cooldown lasts, 0 without one */
     enum pod_phase phase;
     bool indexed;         /* has the label volcano.sh/task-index, which is its ordinal */
     bool critical;        /* of one of the system's classes of priority */

@@ -234,6 +234,8 @@ static void count(const struct job_control *control, struct task_control *task,
         task->counts.by_phase[pod->phase] += by;
     if (!pod->bound && !pod->meta.deleted_ns && pod->phase == POD_PHASE_PENDING)
         task->unbound += (uint32_t)by;
+    if (pod_was_disrupted(pod))
+        task->disrupted += by;
     if (lifecycle_is_old(pod, control->seen_version))
         task->old += by;
     else if (pod->phase == POD_PHASE_RUNNING && pod->ready && !pod->meta.deleted_ns)

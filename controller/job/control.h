@@ -38,7 +38,8 @@ struct task_control {
     uint32_t cursor;           /* no vacant slot below */
     struct task_counts counts; /* of the pods in slots, and of finished indices without one */
     uint32_t unbound;          /* pods in slots that wait for a node */
-    int32_t old;               /* pods in slots of a version before the job's */
+    int32_t old;               /* pods in slots of a version before the job's, */
+    int32_t disrupted;         /* and those that an eviction made Failed (eviction.h) */
     int64_t failing_ns;        /* wall time since when its containers restart too often, 0: not */
     bool held;                 /* waits for other tasks: see depends.h */
     bool released;             /* waits no more, in this run of the job */
@@ -52,6 +53,7 @@ struct task_control {
 struct job_decision {
     enum job_phase phase;
     int32_t version, retry_count;
+    int32_t spared;                /* of retry_count: restarts that evictions caused */
     enum job_action action;        /* taken with this write; JOB_ACTION_NONE: none */
     enum job_kill kill;            /* with an action */
     const struct command *command; /* obeyed with this write, or NULL; borrowed */
@@ -128,6 +130,7 @@ struct job_control {
     uint32_t task_count;
     VEC(struct podstate *) strays; /* pods outside the slots: surplus, or task unknown */
     int32_t restart_version;       /* pods of an older version go, ended or not; 0: none */
+    int32_t spared;                /* of status.retryCount: restarts that evictions caused */
     VEC(struct job_eviction) evictions;
     struct command_list commands; /* borrowed from the store, oldest first */
     struct map own_deletes;       /* UIDs of pods that we deleted and that are still there */

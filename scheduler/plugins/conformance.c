@@ -20,6 +20,5 @@ static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *
 
 const struct plugin_type plugin_conformance = {
     .name = "conformance",
-    .without_effect = "it keeps critical pods from eviction, and nothing is evicted yet",
     .evictable = evictable,
     .protects = true};

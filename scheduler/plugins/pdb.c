@@ -31,8 +31,6 @@ static void spare(struct plugin *plugin, const struct cache *cache,
 
 const struct plugin_type plugin_pdb = {
     .name = "pdb",
-    .without_effect = "it keeps pods with a PodDisruptionBudget from eviction, and nothing is "
-                      "evicted yet",
     .evictable = evictable,
     .protects = true,
     .spare = spare};

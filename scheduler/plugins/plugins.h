@@ -19,6 +19,7 @@
     X(resource_strategy_fit)                                                                       \
     X(conformance)                                                                                 \
     X(pdb)                                                                                         \
+    X(cdp)                                                                                         \
     X(drf)                                                                                         \
     X(proportion)                                                                                  \
     X(capacity)                                                                                    \
