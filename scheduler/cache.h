@@ -29,6 +29,7 @@ struct fit_table;
 struct census_class;
 struct reservation;
 struct node_hold;
+struct prospects;
 
 /* container_of for a pointer to const. */
 #define const_container_of(pointer, type, member)                                                  \
@@ -357,6 +358,7 @@ struct cache {
     struct map topologies;       /* struct topology by its label (topology.h) */
     struct map images;           /* how many known nodes have it, by name (images.h) */
     struct volumes *volumes;     /* owned (volumes/volumes.h) */
+    struct prospects *prospects; /* borrowed (evict/prospects.h); NULL: nobody is evicted */
     struct list reservations;    /* struct reservation (holds.h), oldest first */
     struct resource_vector held; /* by all of them */
     size_t table_entries;        /* over all tables */
