@@ -98,9 +98,20 @@ static struct store *follow_quotas(struct app *app, const struct sched_config *c
     return app->resourcequotas;
 }
 
+/* Whoever evicts keeps to them; the plugin tells which pods do not come into question at all. */
+static bool wants_budgets(const struct sched_config *config)
+{
+    static const char *const evict[] = {"preempt", "reclaim", "gangpreempt", "gangreclaim",
+                                        "shuffle"};
+    bool wants = sched_config_has_plugin(config, "pdb");
+    for (size_t i = 0; i < ARRAY_SIZE(evict); i++)
+        wants = wants || sched_config_has_action(config, evict[i]);
+    return wants;
+}
+
 static struct store *follow_budgets(struct app *app, const struct sched_config *config)
 {
-    if (!app->budgets && sched_config_has_plugin(config, "pdb"))
+    if (!app->budgets && wants_budgets(config))
         app->budgets = follow(app, &poddisruptionbudget_store_type, PATH_PODDISRUPTIONBUDGETS);
     return app->budgets;
 }

@@ -12,4 +12,3 @@ const struct action_type action_gangpreempt = {.name = "gangpreempt",
                                                .without_effect = NO_EVICTION};
 const struct action_type action_gangreclaim = {.name = "gangreclaim",
                                                .without_effect = NO_EVICTION};
-const struct action_type action_shuffle = {.name = "shuffle", .without_effect = NO_EVICTION};

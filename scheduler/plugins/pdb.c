@@ -30,9 +30,4 @@ static void spare(struct plugin *plugin, const struct cache *cache,
 }
 
 const struct plugin_type plugin_pdb = {
-    .name = "pdb",
-    .without_effect = "it keeps pods with a PodDisruptionBudget from eviction, and nothing is "
-                      "evicted yet",
-    .evictable = evictable,
-    .protects = true,
-    .spare = spare};
+    .name = "pdb", .evictable = evictable, .protects = true, .spare = spare};
