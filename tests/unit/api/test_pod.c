@@ -5,6 +5,7 @@
 
 #include "api/pod.h"
 #include "base/intern.h"
+#include "base/timefmt.h"
 
 static struct pod *decode(const char *spec)
 {
