@@ -133,6 +133,17 @@ enum minimum_trouble {
     MINIMUM_NOT_USED    /* spec.minMember says something else */
 };
 
+/* How often nobody could be evicted for a job, in a row, and how things were then; see
+ * actions/taking.h. */
+struct job_taking {
+    uint64_t state;   /* cache_chances */
+    int64_t again_ns; /* loop time before which it is not looked at again */
+    uint16_t vain;
+};
+
+/* By kind of eviction; plugin.h names them. */
+#define JOB_TAKING_COUNT 4
+
 /* What its annotation says of the minimum; see minimum.h. */
 struct job_minimum {
     struct min_available given; /* as far as it counts; both 0 where it does not */
@@ -213,6 +224,8 @@ struct sched_job {
     uint16_t reserve_ends; /* reservations in a row that ended without its being placed */
     bool never_fits;       /* when last looked at it would not have fitted the emptied cluster, */
     uint32_t never_version; /* with cache->versions as it was */
+
+    struct job_taking taking[JOB_TAKING_COUNT];
 
     struct list admit;      /* in cache->admit while its phase is Pending */
     struct list place;      /* in cache->place while pods wait and it is admitted */

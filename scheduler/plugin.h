@@ -24,7 +24,7 @@ enum plugin_point {
     POINT_OVERUSED,
     POINT_ALLOCATABLE,
     POINT_HIERARCHY, /* no point: "enableHierarchy", false unless set, for the plugin itself */
-    /* Points of eviction (points_evict.h), which no action asks yet. */
+    /* Points of eviction (points_evict.h). */
     POINT_TASK_ORDER,
     POINT_JOB_PIPELINED,
     POINT_JOB_STARVING,
@@ -64,6 +64,7 @@ enum eviction_kind {
     EVICT_GANG_RECLAIM, /* a job, that of other queues' */
     EVICT_KIND_COUNT
 };
+_Static_assert(EVICT_KIND_COUNT == JOB_TAKING_COUNT, "a job remembers each kind");
 
 struct eviction {
     enum eviction_kind kind;

@@ -38,10 +38,10 @@ struct evict_rules {
 };
 
 enum evict_outcome {
-    EVICT_NOTHING,  /* it finds no place, whoever is evicted */
-    EVICT_NO_NEED,  /* it finds places once those that are on their way out are gone */
-    EVICT_REFUSED,  /* its queue may not have it, or may not have others evicted for it */
-    EVICT_DECIDED   /* victims and places are known */
+    EVICT_NOTHING, /* it finds no place, whoever is evicted */
+    EVICT_NO_NEED, /* it finds places once those that are on their way out are gone */
+    EVICT_REFUSED, /* its queue may not have it, or may not have others evicted for it */
+    EVICT_DECIDED  /* victims and places are known */
 };
 
 struct evict_victim {
