@@ -30,6 +30,7 @@ struct census_class;
 struct reservation;
 struct evict_decision;
 struct node_hold;
+struct prospects;
 
 /* container_of for a pointer to const. */
 #define const_container_of(pointer, type, member)                                                  \
@@ -375,6 +376,7 @@ struct cache {
     struct map topologies;       /* struct topology by its label (topology.h) */
     struct map images;           /* how many known nodes have it, by name (images.h) */
     struct volumes *volumes;     /* owned (volumes/volumes.h) */
+    struct prospects *prospects; /* borrowed (evict/prospects.h); NULL: nobody is evicted */
     struct list reservations;    /* struct reservation (holds.h), oldest first */
     struct resource_vector held; /* by those of jobs that starve */
     size_t table_entries;        /* over all tables */

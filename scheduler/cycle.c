@@ -10,6 +10,7 @@
 #include "scheduler/action.h"
 #include "scheduler/apply.h"
 #include "scheduler/evict/evictor.h"
+#include "scheduler/evict/prospects.h"
 #include "scheduler/fit.h"
 #include "scheduler/metrics.h"
 #include "scheduler/reserve.h"
@@ -118,6 +119,7 @@ static void begin(struct scheduler *scheduler)
     rng_alnum(loop_rng(scheduler->params.loop), cycle->id, sizeof(cycle->id) - 1);
     cycle->action_ns = 0;
     take_rules(scheduler);
+    prospects_begin(scheduler->prospects, scheduler->config, &scheduler->cache);
     config_begin(scheduler->config, &scheduler->cache);
     metrics_begin(scheduler);
 }

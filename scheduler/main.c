@@ -98,15 +98,15 @@ static struct store *follow_quotas(struct app *app, const struct sched_config *c
     return app->resourcequotas;
 }
 
-/* Whoever evicts looks at budgets, whether the plugin is there or not. */
+/* Whoever evicts keeps to them; the plugin tells which pods do not come into question at all. */
 static bool wants_budgets(const struct sched_config *config)
 {
-    static const char *const actions[] = {"preempt", "reclaim", "gangpreempt", "gangreclaim",
-                                          "shuffle"};
-    for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
-        if (sched_config_has_action(config, actions[i]))
-            return true;
-    return sched_config_has_plugin(config, "pdb");
+    static const char *const evict[] = {"preempt", "reclaim", "gangpreempt", "gangreclaim",
+                                        "shuffle"};
+    bool wants = sched_config_has_plugin(config, "pdb");
+    for (size_t i = 0; i < ARRAY_SIZE(evict); i++)
+        wants = wants || sched_config_has_action(config, evict[i]);
+    return wants;
 }
 
 static struct store *follow_budgets(struct app *app, const struct sched_config *config)

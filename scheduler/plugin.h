@@ -49,6 +49,7 @@ enum plugin_point {
 enum queue_figure {
     FIGURE_DESERVED, /* what it should have when others want theirs */
     FIGURE_LIMIT,    /* what it may hold at most */
+    FIGURE_ENTITLED, /* what it would deserve if it wanted as much as it may hold */
     FIGURE_COUNT
 };
 #define QUEUE_NO_FIGURE INT64_MIN
@@ -186,7 +187,8 @@ struct plugin_type {
                                   bool *may);
     /* Whom it does not let go stays, whatever tier decides. */
     bool protects;
-    /* Which running pods are to go though nobody wants their room: sets `go` for them. */
+    /* Which running pods are to go though nobody wants their room: sets `go` for them. Those of one
+     * job stand together. */
     void (*victims)(struct plugin *plugin, const struct cache *cache,
                     const struct sched_task *const *tasks, size_t n, bool *go);
     /* Which of those that plugins of a tier named are to stay all the same: takes `go` from them.

@@ -128,6 +128,16 @@ size_t config_victims(const struct sched_config *config, const struct cache *cac
     return 0;
 }
 
+bool config_names_victims(const struct sched_config *config)
+{
+    each_plugin(plugin, config)
+    {
+        if (plugin->enabled[POINT_VICTIM] && plugin->type->victims)
+            return true;
+    }
+    return false;
+}
+
 /* ---- for whom -------------------------------------------------------------------------------- */
 
 bool config_job_starving(const struct sched_config *config, const struct sched_job *job)

@@ -8,6 +8,7 @@
 #include "scheduler/bind.h"
 #include "scheduler/cycle.h"
 #include "scheduler/evict/evictor.h"
+#include "scheduler/evict/prospects.h"
 #include "scheduler/metrics.h"
 #include "scheduler/queues.h"
 #include "scheduler/reserve.h"
@@ -90,6 +91,7 @@ struct scheduler *scheduler_new(const struct scheduler_params *params)
     scheduler->cache.keep_node = keep_node;
     scheduler->cache.keep_arg = &scheduler->params;
     scheduler->cache.job_timer = on_job_timer;
+    scheduler->cache.prospects = scheduler->prospects = prospects_new();
     scheduler->volume_binder = new_binder(scheduler);
     scheduler->metrics = metrics_start(scheduler);
     cycle_init(scheduler);
@@ -128,6 +130,7 @@ void scheduler_free(struct scheduler *scheduler)
         drop_change(&scheduler->changes.items[i]);
     vec_clear(&scheduler->changes);
     cache_clear(&scheduler->cache);
+    prospects_free(scheduler->prospects);
     sched_config_free(scheduler->config);
     sched_config_free(scheduler->next_config);
     metrics_end(scheduler->metrics);

@@ -114,6 +114,7 @@ struct scheduler {
     struct loop_timer tally_timer;
     struct loop_deferred synced;
     struct sched_metrics *metrics; /* owned */
+    struct prospects *prospects;   /* owned */
     bool ready;                    /* all lists are complete */
     bool leading, stopping;
     loop_fn *stopped; /* when drained */

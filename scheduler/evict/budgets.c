@@ -71,6 +71,18 @@ void budget_tally_charge(struct budget_tally *tally, const struct pod *pod)
     count(tally, pod, -1);
 }
 
+void budget_tally_charge_leaving(struct budget_tally *tally, const struct sched_job *job)
+{
+    if (!job->count[TASK_RELEASING])
+        return;
+    list_each(link, &job->tasks)
+    {
+        const struct sched_task *task = container_of(link, struct sched_task, link);
+        if (task->status == TASK_RELEASING && !task->pod->meta.deleted_ns)
+            budget_tally_charge(tally, task->pod);
+    }
+}
+
 void budget_tally_give_back(struct budget_tally *tally, const struct pod *pod)
 {
     count(tally, pod, 1);

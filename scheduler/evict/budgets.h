@@ -30,6 +30,8 @@ bool budget_tally_take(struct budget_tally *tally, const struct pod *pod);
 /* It counts though nobody asks whether it may: it is on its way, and the budget does not show that
  * yet. */
 void budget_tally_charge(struct budget_tally *tally, const struct pod *pod);
+/* The same for all pods of the job that were asked to go and do not show it yet. */
+void budget_tally_charge_leaving(struct budget_tally *tally, const struct sched_job *job);
 /* A pod that was taken or charged counts no more. */
 void budget_tally_give_back(struct budget_tally *tally, const struct pod *pod);
 /* Frees what it holds; it can begin again. */

@@ -146,6 +146,7 @@ static void collect_job(struct evict_plan *plan, struct sched_job *job, bool bes
     const bool gives = may_give(plan, job);
     size_t first = plan->candidates.n;
     bool partly = false;
+    budget_tally_charge_leaving(&plan->tally, job);
     if (!gives && !job->count[TASK_RELEASING])
         return;
     evict_cache(plan)->work += job->task_count;

@@ -79,7 +79,7 @@ static int64_t queue_figure(struct plugin *plugin, const struct cache *cache,
 {
     const struct share_node *node = ledger_node(plugin->state, queue);
     (void)cache;
-    return node ? share_amount(node, figure == FIGURE_DESERVED ? SHARE_DESERVED : SHARE_LIMIT, id)
+    return node ? share_amount(node, figure == FIGURE_LIMIT ? SHARE_LIMIT : SHARE_DESERVED, id)
                 : QUEUE_NO_FIGURE;
 }
 

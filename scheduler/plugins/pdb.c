@@ -30,7 +30,4 @@ static void spare(struct plugin *plugin, const struct cache *cache,
 }
 
 const struct plugin_type plugin_pdb = {
-    .name = "pdb",
-    .evictable = evictable,
-    .protects = true,
-    .spare = spare};
+    .name = "pdb", .evictable = evictable, .protects = true, .spare = spare};

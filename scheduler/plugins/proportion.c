@@ -52,7 +52,9 @@ static void find_takers(struct proportion *proportion)
     }
 }
 
-static void share_resource(struct proportion *proportion, uint32_t id, int64_t total)
+/* The claims of all to a resource; that of `greedy` (NULL: nobody) is as large as it may be. */
+static void claim_resource(struct proportion *proportion, uint32_t id,
+                           const struct share_node *greedy)
 {
     for (size_t i = 0; i < proportion->takers.n; i++) {
         const struct ledger_queue *entry = proportion->takers.items[i];
@@ -61,11 +63,34 @@ static void share_resource(struct proportion *proportion, uint32_t id, int64_t t
                         resource_set_get(&entry->queue->pending, id);
         int64_t most = share_amount(entry->node, SHARE_REAL, id);
         claim->floor = resource_set_get(&entry->queue->guarantee, id);
-        claim->ceiling = wants < most ? wants : most;
+        claim->ceiling = wants < most && entry->node != greedy ? wants : most;
     }
+}
+
+static void share_resource(struct proportion *proportion, uint32_t id, int64_t total)
+{
+    claim_resource(proportion, id, NULL);
     water_fill(proportion->claims.items, proportion->claims.n, total);
     for (size_t i = 0; i < proportion->takers.n; i++)
         limits_deserve(proportion->takers.items[i]->node, id, proportion->claims.items[i].share);
+}
+
+/* What a queue would deserve if it wanted all it may have; kept until the limits are worked out
+ * again. */
+static int64_t entitled(struct proportion *proportion, const struct share_node *node, uint32_t id)
+{
+    if (id >= node->width)
+        return 0;
+    int64_t *kept = &share_row(node, SHARE_ENTITLED)[id];
+    if (*kept)
+        return *kept;
+    claim_resource(proportion, id, node);
+    water_fill(proportion->claims.items, proportion->claims.n,
+               resource_vector_get(proportion->ledger.total, id));
+    for (size_t i = 0; i < proportion->takers.n; i++)
+        if (proportion->takers.items[i]->node == node)
+            *kept = proportion->claims.items[i].share;
+    return *kept;
 }
 
 static void begin(struct plugin *plugin, const struct cache *cache)
@@ -154,8 +179,11 @@ static int64_t queue_figure(struct plugin *plugin, const struct cache *cache,
     struct proportion *proportion = plugin->state;
     const struct share_node *node = ledger_node(&proportion->ledger, queue);
     (void)cache;
-    return node ? share_amount(node, figure == FIGURE_DESERVED ? SHARE_DESERVED : SHARE_LIMIT, id)
-                : QUEUE_NO_FIGURE;
+    if (!node)
+        return QUEUE_NO_FIGURE;
+    if (figure == FIGURE_ENTITLED)
+        return entitled(proportion, node, id);
+    return share_amount(node, figure == FIGURE_DESERVED ? SHARE_DESERVED : SHARE_LIMIT, id);
 }
 
 /* ---- eviction -------------------------------------------------------------------------------- */
