@@ -185,26 +185,34 @@ static const struct sched_task *example_of(const struct evict_plan *plan,
     return plan->candidates.items[owner->first].task;
 }
 
-/* Queues are few: the rank of one is how many give before it. */
+static int compare_givers(const void *x, const void *y, void *arg)
+{
+    const struct evict_owner *a = *(const struct evict_owner *const *)x;
+    const struct evict_owner *b = *(const struct evict_owner *const *)y;
+    const struct evict_plan *plan = arg;
+    if (a->job->queue == b->job->queue)
+        return 0;
+    return config_victim_before(plan->scheduler->config, example_of(plan, a), example_of(plan, b),
+                                plan->job)
+               ? -1
+               : 1;
+}
+
+/* The rank of a queue is how many others give before it. */
 static void rank_queues(struct evict_plan *plan)
 {
-    VEC(const struct evict_owner *) queues = {0};
-    for (size_t i = 0; i < plan->owners.n; i++) {
-        size_t at = 0;
-        while (at < queues.n && queues.items[at]->job->queue != plan->owners.items[i].job->queue)
-            at++;
-        if (at == queues.n)
-            vec_push(&queues, &plan->owners.items[i]);
-    }
-    for (size_t i = 0; i < plan->owners.n && queues.n > 1; i++) {
-        struct evict_owner *owner = &plan->owners.items[i];
-        for (size_t k = 0; k < queues.n; k++)
-            owner->rank +=
-                queues.items[k]->job->queue != owner->job->queue &&
-                config_victim_before(plan->scheduler->config, example_of(plan, queues.items[k]),
-                                     example_of(plan, owner), plan->job);
-    }
-    vec_clear(&queues);
+    cleanup_free uint32_t *ranks = xcalloc(evict_cache(plan)->queue_slots + 1, sizeof(*ranks));
+    VEC(const struct evict_owner *) givers = {0}; /* one of each queue */
+    for (size_t i = 0; i < plan->owners.n; i++)
+        if (!ranks[plan->owners.items[i].job->queue->index]++)
+            vec_push(&givers, &plan->owners.items[i]);
+    if (givers.n > 1)
+        qsort_r(givers.items, givers.n, sizeof(*givers.items), compare_givers, plan);
+    for (size_t i = 0; i < givers.n; i++)
+        ranks[givers.items[i]->job->queue->index] = (uint32_t)i;
+    for (size_t i = 0; i < plan->owners.n; i++)
+        plan->owners.items[i].rank = ranks[plan->owners.items[i].job->queue->index];
+    vec_clear(&givers);
 }
 
 void evict_arrange(struct evict_plan *plan)

@@ -151,10 +151,8 @@ static bool may_evict_for(struct evict_plan *plan, const struct task_group *grou
     const struct sched_task *task = evict_next_of(group);
     if (!task || task->pod->never_preempts)
         return false;
-    return !is_between_queues(plan) ||
-           (evict_allows(plan, group) &&
-            config_preemptive(plan->scheduler->config, evict_cache(plan), plan->job->queue,
-                              &group->cls->request));
+    return !is_between_queues(plan) || config_preemptive(plan->scheduler->config, evict_cache(plan),
+                                                         plan->job->queue, &group->cls->request);
 }
 
 static void begin_sites(struct evict_plan *plan, const struct task_group *group)
@@ -444,6 +442,7 @@ void evict_plan_free(struct evict_plan *plan)
     while (undo_one(plan))
         ;
     holds_restore(evict_cache(plan));
+    config_turn_over(plan->scheduler->config, plan->job);
     statement_clear(&plan->statement);
     budget_tally_clear(&plan->tally);
     heap_clear(&plan->queue);
@@ -456,6 +455,7 @@ void evict_plan_free(struct evict_plan *plan)
     vec_clear(&plan->units);
     vec_clear(&plan->wants);
     vec_clear(&plan->order);
+    vec_clear(&plan->returned);
     vec_clear(&plan->saved);
     vec_clear(&plan->victims);
     vec_clear(&plan->places);

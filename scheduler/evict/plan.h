@@ -22,7 +22,7 @@
  * For each pod the cheapest node is taken, where the victims are those in order of cost up to the
  * one with which the pod fits, less those that turn out not to be needed, the costliest first.
  * In the end every unit is looked at again, the costliest first: one without which the job has its
- * places all the same is spared. So none of the victims is in vain, and where the job's pods are
+ * places all the same is spared, and a job that is gone goes only in part when that is enough. So none of the victims is in vain, and where the job's pods are
  * alike no set with a lower highest priority would do. Loop thread only; lives within one action.
  */
 #ifndef PUMICE_SCHEDULER_EVICT_PLAN_H
@@ -56,8 +56,8 @@ struct evict_place {
 
 struct evict_plan;
 
-/* For a job that waits with pods; places as many as it lacks for its minimum, or one pod when it
- * has that. Nothing may change the cache until it is freed but the plan. */
+/* For a job that waits with pods; places as many as it lacks for its minimum, or when it has that
+ * as many of the others as find places. Nothing may change the cache until it is freed but the plan. */
 struct evict_plan *evict_plan_new(struct scheduler *scheduler, struct sched_job *job,
                                   const struct evict_rules *rules);
 /* A little work; true when it is done. */

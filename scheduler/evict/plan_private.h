@@ -114,7 +114,8 @@ struct evict_plan {
     size_t site_count;
     struct heap queue; /* of sites */
 
-    VEC(uint32_t) order; /* units, the costliest first */
+    VEC(uint32_t) order;    /* units, the costliest first */
+    VEC(uint32_t) returned; /* units; scratch of sparing */
     VEC(struct evict_place) saved;
     VEC(struct evict_victim) victims;
     VEC(struct evict_place) places;
@@ -142,7 +143,7 @@ void evict_unplace_all(struct evict_plan *plan);
 /* ---- spare.c ---------------------------------------------------------------------------------
  */
 
-/* Looks at the unit at plan->cursor of plan->order; true when all have been. */
+/* Looks at the unit at plan->cursor of plan->order, then at the owners; true when all have been. */
 bool evict_spare(struct evict_plan *plan);
 
 /* ---- candidates.c ----------------------------------------------------------------------------

@@ -81,6 +81,8 @@ static uint32_t candidates_of(const struct evict_plan *plan, const struct evict_
 static bool are_plain(const struct evict_plan *plan, const struct evict_unit *unit)
 {
     uint32_t end, i = candidates_of(plan, unit, &end);
+    if (plan->job->queue->limits.n)
+        return false;
     for (size_t k = 0; k < plan->wants.n; k++)
         if (!is_plain(plan->wants.items[k].group->cls))
             return false;
@@ -145,15 +147,87 @@ static void spare(struct evict_plan *plan, struct evict_unit *unit)
         try_without(plan, unit);
 }
 
-bool evict_spare(struct evict_plan *plan)
+/* ---- jobs that go whole though a part of them would do ----------------------------------------
+ */
+
+static bool keeps_minimum(const struct evict_owner *owner)
 {
-    if (plan->cursor == plan->order.n)
-        return true;
-    struct evict_unit *unit = &plan->units.items[plan->order.items[plan->cursor++]];
+    return (int64_t)job_have(owner->job) >= owner->minimum && job_roles_ready(owner->job);
+}
+
+/* Single pods went before the rest of their job did. Those without which the pods find places are
+ * brought back, whatever is left of the job then; which ones, into plan->returned. */
+static void return_singles(struct evict_plan *plan, uint32_t number)
+{
+    plan->returned.n = 0;
+    for (size_t i = 0; i < plan->order.n; i++) {
+        const uint32_t index = plan->order.items[i];
+        struct evict_unit *unit = &plan->units.items[index];
+        if (unit->owner != number || unit->whole || !unit->away)
+            continue;
+        spare(plan, unit);
+        if (!unit->away)
+            vec_push(&plan->returned, index);
+    }
+}
+
+/* What went as a whole is single pods from now on, since others of the job stay. */
+static void dissolve(struct evict_plan *plan, uint32_t number)
+{
+    struct evict_owner *owner = &plan->owners.items[number];
+    for (uint32_t i = owner->first; i < owner->first + owner->n; i++) {
+        struct evict_candidate *candidate = &plan->candidates.items[i];
+        if (evict_is_there(candidate) || !plan->units.items[candidate->unit - 1].whole)
+            continue;
+        plan->units.items[candidate->unit - 1].away = false;
+        vec_push(&plan->units, ((struct evict_unit){number, i, false, true,
+                                                    evict_candidate_cost(plan, candidate)}));
+        candidate->unit = (uint32_t)plan->units.n;
+    }
+    owner->gone = false;
+    plan->cursor = 0;
+    evict_order_units(plan, 0);
+}
+
+/* When single pods of a job that is gone can stay, and are enough for it, the rest of it did not
+ * have to go whole either. */
+static void spare_part(struct evict_plan *plan, uint32_t number)
+{
+    return_singles(plan, number);
+    if (!plan->returned.n)
+        return;
+    if (keeps_minimum(&plan->owners.items[number])) {
+        dissolve(plan, number);
+        return;
+    }
+    for (size_t i = 0; i < plan->returned.n; i++)
+        evict_take_again(plan, &plan->units.items[plan->returned.items[i]]);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static void spare_unit(struct evict_plan *plan, struct evict_unit *unit)
+{
     if (!evict_may_return(plan, unit))
-        return false;
+        return;
     spare(plan, unit);
     if (unit->whole && !unit->away)
         plan->cursor = 0; /* single pods of the job, which could not return without it, may now */
+}
+
+bool evict_spare(struct evict_plan *plan)
+{
+    const size_t at = plan->cursor++;
+    if (at < plan->order.n) {
+        spare_unit(plan, &plan->units.items[plan->order.items[at]]);
+        return false;
+    }
+    size_t owner = at - plan->order.n;
+    while (owner < plan->owners.n && !plan->owners.items[owner].gone)
+        owner++;
+    if (owner == plan->owners.n)
+        return true;
+    plan->cursor = plan->order.n + owner + 1;
+    spare_part(plan, (uint32_t)owner);
     return false;
 }

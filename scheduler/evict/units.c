@@ -74,6 +74,7 @@ static void send_away(struct evict_plan *plan, struct evict_candidate *candidate
 {
     candidate->unit = unit;
     evict_move(evict_cache(plan), candidate->task, TASK_LEAVING, NULL);
+    config_turn_over(plan->scheduler->config, candidate->task->job); /* queues above follow */
 }
 
 static void fetch_back(struct evict_plan *plan, struct evict_candidate *candidate)
@@ -81,6 +82,7 @@ static void fetch_back(struct evict_plan *plan, struct evict_candidate *candidat
     candidate->unit = 0;
     budget_tally_give_back(&plan->tally, candidate->task->pod);
     evict_move(evict_cache(plan), candidate->task, candidate->status, candidate->node);
+    config_turn_over(plan->scheduler->config, candidate->task->job);
 }
 
 /* The budgets let go all that is still there of a job, and count it; else nothing is counted. */

@@ -193,6 +193,19 @@ static inline void plans_budget(struct cluster *c, const char *name, const char 
     poddisruptionbudget_unref(budget);
 }
 
+/* A job of priority 10 that waits with `count` pods and needs them all. */
+static inline void put_taker(struct cluster *c, unsigned count, const char *cpu)
+{
+    put_job(c, .name = "p", .min = (int)count, .priority = 10);
+    put_pods(c, count, .job = "p", .cpu = cpu);
+}
+
+/* A job of single pods: it needs none of them. */
+static inline void put_loose(struct cluster *c, const char *name, int priority)
+{
+    put_job(c, .name = name, .min = 0, .priority = priority);
+}
+
 /* ---- the cache as text ----------------------------------------------------------------------- */
 
 static inline void plans_dump_set(struct buf *out, const struct resource_set *set)
@@ -370,5 +383,6 @@ static inline void plans_assert(struct cluster *c, const char *job, const struct
 /* A constant set of rules. */
 #define RULES(...) (&(const struct evict_rules){__VA_ARGS__})
 #define PREEMPT RULES(.kind = EVICT_PREEMPT, .whole = true)
+#define RECLAIM RULES(.kind = EVICT_RECLAIM, .whole = true)
 
 #endif
