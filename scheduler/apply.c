@@ -357,9 +357,9 @@ static bool apply_kind(struct scheduler *scheduler, const struct change *change)
     case CHANGE_QUOTAS_KNOWN:
         cache_quotas_known(&scheduler->cache);
         return true;
-    case CHANGE_BUDGET: /* nobody waits for it: budgets are looked at when somebody is to go */
+    case CHANGE_BUDGET: /* somebody may wait for others to go */
         apply_budget(scheduler, change);
-        return false;
+        return !list_empty(&scheduler->cache.place);
     case CHANGE_BUDGETS_KNOWN:
         cache_budgets_known(&scheduler->cache);
         return true;

@@ -138,8 +138,9 @@ enum minimum_trouble {
 /* How often nobody could be evicted for a job, in a row, and how things were then; see
  * actions/taking.h. */
 struct job_taking {
-    uint64_t state;   /* cache_chances */
-    int64_t again_ns; /* loop time before which it is not looked at again */
+    uint64_t state;   /* cache_chances and cache->prey */
+    int64_t again_ns; /* loop time before which it is not looked at again, */
+    bool due;         /* but then in any case */
     uint16_t vain;
 };
 
@@ -355,7 +356,8 @@ struct cache {
     VEC(uint32_t) free_queue_slots;  /* and those of them that are free */
     uint64_t room;                   /* grows whenever something that waits may now fit */
     uint64_t relief;                 /* grows whenever a queue holds or asks for less */
-    uint64_t news;                   /* grows when single jobs in `admit` are to be asked again */
+    uint64_t prey;        /* grows when somebody may be evicted who could not be before */
+    uint64_t news;        /* grows when single jobs in `admit` are to be asked again */
     uint64_t all_refused; /* cache_admit_state when all in `admit` had been asked in vain */
     uint64_t next_sequence;
     uint32_t versions;       /* of nodes given so far */

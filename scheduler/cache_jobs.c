@@ -234,6 +234,20 @@ static void read_status(const struct cache *cache, struct sched_job *job,
     waiting_adopt(cache, job);
 }
 
+/* Whether its pods may be evicted, and how many of them. */
+static void set_eviction(struct cache *cache, struct sched_job *job,
+                         const struct podgroup *podgroup, int32_t min_before)
+{
+    const int32_t priority =
+        priorityclass_value(cache->priorityclasses, podgroup->priority_class_name);
+    const enum preemptable preemptable = preemptable_of(&podgroup->meta);
+    if (job->priority != priority || job->preemptable != preemptable ||
+        job->min_member != min_before)
+        cache_room(cache); /* others may have it evicted, and enter because of that */
+    job->preemptable = preemptable;
+    job->priority = priority;
+}
+
 bool cache_set_podgroup(struct cache *cache, const char *ns, const char *name,
                         const struct podgroup *podgroup)
 {
@@ -246,6 +260,7 @@ bool cache_set_podgroup(struct cache *cache, const char *ns, const char *name,
         cache_room(cache);
     }
     if (podgroup) {
+        const int32_t min_before = job->min_member;
         if (!same)
             adopt_podgroup(cache, job, podgroup);
         read_status(cache, job, podgroup, same && cache->leads);
@@ -253,14 +268,13 @@ bool cache_set_podgroup(struct cache *cache, const char *ns, const char *name,
         set_roles(job, podgroup);
         minimum_read(job, podgroup);
         set_sla(job, podgroup);
-        job->preemptable = preemptable_of(&podgroup->meta);
         waiting_read(job, podgroup);
         job->owned_by_job = owned_by_job(podgroup);
         set_queue(cache, job, podgroup->queue);
         intern_ref(podgroup->priority_class_name);
         intern_put(job->priority_class);
         job->priority_class = podgroup->priority_class_name;
-        job->priority = priorityclass_value(cache->priorityclasses, job->priority_class);
+        set_eviction(cache, job, podgroup, min_before);
         job->failed_at = UINT64_MAX;
         cache_ask_again(job);
         cache_dirty(cache, job);
@@ -278,6 +292,7 @@ void cache_priorities_changed(struct cache *cache)
         if (job->uid)
             job->priority = priorityclass_value(cache->priorityclasses, job->priority_class);
     }
+    cache_room(cache);
 }
 
 /* ---- pods ------------------------------------------------------------------------------------ */
@@ -332,6 +347,7 @@ void cache_set_task(struct cache *cache, struct sched_task *task, enum task_stat
     cache_sums_settle(job);
     if (status == TASK_PENDING)
         heap_push(&task->group->pending, &task->waiting);
+    cache->prey += !cache->stating && (status == TASK_RUNNING || status == TASK_BOUND);
     if (!cache->stating) {
         cache_dirty(cache, job);
         cache_file_job(cache, job);
@@ -516,6 +532,7 @@ bool cache_set_pod(struct cache *cache, const char *uid, struct pod *pod)
         return task != NULL;
     }
     if (task) {
+        cache->prey += pod->preemptable && !task->pod->preemptable;
         enum task_status before = task->status;
         const struct sched_node *node = task->node;
         bool moved = swap_pod(cache, task, pod);

@@ -130,9 +130,11 @@ void cache_set_budget(struct cache *cache, const char *ns, const char *name,
         vec_push(&space->budgets, budget);
     poddisruptionbudget_unref(before);
     space_drop(cache, space);
+    cache->prey++;
 }
 
 void cache_budgets_known(struct cache *cache)
 {
     cache->budgets_known = true;
+    cache->prey++;
 }

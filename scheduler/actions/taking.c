@@ -68,26 +68,52 @@ static bool is_between_queues(const struct taking *taking)
     return taking->type->kind == EVICT_RECLAIM || taking->type->kind == EVICT_GANG_RECLAIM;
 }
 
+/* Differs when somebody may be evicted, or placed, who could not be before. */
+static uint64_t state_of(const struct cache *cache)
+{
+    return cache_chances(cache) + cache->prey;
+}
+
 /* Nothing has changed since nobody could be evicted for it, or too little time has passed. */
 static bool is_in_vain(struct scheduler *scheduler, struct sched_job *job, enum eviction_kind kind)
 {
-    const struct job_taking *last = &job->taking[kind];
+    struct job_taking *last = &job->taking[kind];
     int64_t wait = last->again_ns - loop_now(scheduler->params.loop);
-    if (!last->vain || last->state == cache_chances(&scheduler->cache))
-        return last->vain > 0;
+    if (!last->vain)
+        return false;
+    if (!last->due && last->state == state_of(&scheduler->cache))
+        return true;
+    last->due = wait > 0;
     if (wait > 0)
         loop_timer_set_earlier(scheduler->params.loop, &job->timer, wait);
     return wait > 0;
 }
 
-static void note_vain(struct scheduler *scheduler, struct sched_job *job, enum eviction_kind kind)
+/* A job that waits for others to leave is looked at again, though nothing changes, for they may not
+ * leave. */
+static void note_vain(struct scheduler *scheduler, struct sched_job *job, enum eviction_kind kind,
+                      enum evict_outcome outcome)
 {
     struct job_taking *last = &job->taking[kind];
     int64_t delay = backoff_delay(VAIN_FIRST, VAIN_MOST, last->vain);
     last->again_ns = loop_now(scheduler->params.loop) + delay;
-    last->state = cache_chances(&scheduler->cache);
+    last->state = state_of(&scheduler->cache);
+    last->due = outcome == EVICT_NO_NEED;
     if (last->vain < UINT16_MAX)
         last->vain++;
+    if (last->due)
+        loop_timer_set_earlier(scheduler->params.loop, &job->timer, delay);
+}
+
+int64_t taking_look(const struct sched_job *job, int64_t now)
+{
+    int64_t look = INT64_MAX;
+    for (size_t i = 0; i < JOB_TAKING_COUNT; i++) {
+        const struct job_taking *last = &job->taking[i];
+        if (last->vain && last->due && last->again_ns > now && last->again_ns < look)
+            look = last->again_ns;
+    }
+    return look;
 }
 
 static bool may_take(struct scheduler *scheduler, const struct taking *taking,
@@ -131,14 +157,15 @@ static void begin_plan(struct scheduler *scheduler, struct taking *taking, struc
 static void end_plan(struct scheduler *scheduler, struct taking *taking)
 {
     struct sched_job *job = taking->job;
-    if (evict_plan_outcome(taking->plan) == EVICT_DECIDED) {
+    const enum evict_outcome outcome = evict_plan_outcome(taking->plan);
+    if (outcome == EVICT_DECIDED) {
         evictor_decide(scheduler, job, taking->plan, taking->type->name);
         job->taking[taking->type->kind].vain = 0;
     } else if (taking->type->inside_too && !taking->inside &&
                config_job_ready(scheduler->config, job)) {
         vec_push(&taking->again, job);
     } else {
-        note_vain(scheduler, job, taking->type->kind);
+        note_vain(scheduler, job, taking->type->kind, outcome);
     }
     evict_plan_free(taking->plan);
     taking->plan = NULL;

@@ -5,8 +5,9 @@
  * Each action evicts for the jobs that starve by config_job_starving, one after the other in the
  * order in which queues and jobs take turns: evict/plan.h decides, evict/evictor.h carries out. A
  * job for which nobody could be evicted is not looked at again before something changed that could
- * matter, and then after a while that grows from 1 to 30 seconds. Lives within one run of an
- * action; loop thread only.
+ * matter, and then after a while that grows from 1 to 30 seconds; one for which others leave
+ * already is looked at again after that while in any case. Lives within one run of an action; loop
+ * thread only.
  */
 #ifndef PUMICE_SCHEDULER_ACTIONS_TAKING_H
 #define PUMICE_SCHEDULER_ACTIONS_TAKING_H
@@ -24,6 +25,10 @@ struct taking_type {
 int taking_open_pods(struct action *action, struct error *err);
 int taking_open_jobs(struct action *action, struct error *err);
 void taking_close(struct action *action);
+
+/* When (loop time) a job for which nobody could be evicted is to be looked at again, INT64_MAX for
+ * not by itself. */
+int64_t taking_look(const struct sched_job *job, int64_t now);
 
 /* For struct action_type. */
 void *taking_begin(struct scheduler *scheduler, const struct taking_type *type);
