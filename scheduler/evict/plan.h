@@ -6,8 +6,9 @@
  * node, with others taken away from one. Either all that the job needs finds a place or nobody is
  * evicted. Until evict_plan_commit everything can be taken back, and evict_plan_free takes it back.
  *
- * What is evicted are units: one pod of a job that has more than its minimum, or else all pods of
- * the job at once (a gang is reduced to its minimum or taken whole). Which pods may go at all is
+ * What is evicted are units: one pod of a job that has more than its minimum (of those on a node the
+ * ones that it would place last), or else all pods of the job at once (a gang is reduced to its
+ * minimum or taken whole). Which pods may go at all is
  * said by rules here (struct evict_rules), by plugins (points_evict.h) and by
  * PodDisruptionBudgets, whatever plugins there are.
  *
@@ -22,8 +23,11 @@
  * For each pod the cheapest node is taken, where the victims are those in order of cost up to the
  * one with which the pod fits, less those that turn out not to be needed, the costliest first.
  * In the end every unit is looked at again, the costliest first: one without which the job has its
- * places all the same is spared, and a job that is gone goes only in part when that is enough. So none of the victims is in vain, and where the job's pods are
- * alike no set with a lower highest priority would do. Loop thread only; lives within one action.
+ * places all the same is spared, and a job that is gone goes only in part when that is enough. So
+ * none of the victims is in vain, and where the job's pods are alike no set with a lower highest
+ * priority would do; save that what nodes compete for (what a job can spare that does not go whole,
+ * what a budget lets go) is given to the cheapest of them, though another may need it more. Loop
+ * thread only; lives within one action.
  */
 #ifndef PUMICE_SCHEDULER_EVICT_PLAN_H
 #define PUMICE_SCHEDULER_EVICT_PLAN_H
