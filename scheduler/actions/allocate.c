@@ -247,11 +247,10 @@ static void begin_attempt(struct scheduler *scheduler, struct allocate *allocate
     job->attempt_ns = loop_now(scheduler->params.loop);
     job->attempts++;
     allocate->gang = !config_job_ready(scheduler->config, job);
-    if (!allocate->gang) {
+    if (!allocate->gang)
         allocate->stage = STAGE_SURPLUS;
-        return;
-    }
-    allocate->stage = allows_gang(scheduler, allocate) ? STAGE_GANG : STAGE_UNDO;
+    else
+        allocate->stage = allows_gang(scheduler, allocate) ? STAGE_GANG : STAGE_UNDO;
     if (allocate->mending || job->reservation)
         holds_lift(&scheduler->cache, allocate->mending ? NULL : job);
 }
@@ -468,6 +467,7 @@ static void step_surplus(struct scheduler *scheduler, struct allocate *allocate)
     end_search(scheduler, allocate, placed ? STAGE_BIND : STAGE_PICK);
     if (placed)
         return;
+    holds_restore(&scheduler->cache);
     set_failed(&scheduler->cache, job, allocate->refused);
     if (allocate->failed && allocate->nodes.n)
         why_surplus(scheduler, job, allocate->failed, allocate->signature,

@@ -56,7 +56,8 @@ static bool is_between_queues(const struct evict_plan *plan)
     return plan->rules.kind == EVICT_RECLAIM || plan->rules.kind == EVICT_GANG_RECLAIM;
 }
 
-/* Whether pods of the job might go at all. */
+/* Whether pods of the job might go at all. Where the plugin priority lets the more important take
+ * from the less, these do not take it back for the sake of another plugin. */
 static bool may_give(const struct evict_plan *plan, const struct sched_job *job)
 {
     if (!job->uid || !job->queue || job->preemptable == PREEMPTABLE_NO)
@@ -67,8 +68,11 @@ static bool may_give(const struct evict_plan *plan, const struct sched_job *job)
         return false;
     if (is_between_queues(plan))
         return job->queue != plan->job->queue && job->queue->reclaimable;
-    bool lower = job->priority < plan->job->priority;
-    return job->queue == plan->job->queue && (lower || plan->rules.kind != EVICT_GANG_PREEMPT);
+    if (job->queue != plan->job->queue)
+        return false;
+    if (plan->rules.kind == EVICT_GANG_PREEMPT)
+        return job->priority < plan->job->priority;
+    return job->priority <= plan->job->priority || !plan->ranked;
 }
 
 static bool may_go(const struct evict_plan *plan, const struct sched_task *task, bool best_effort)

@@ -54,6 +54,7 @@ struct evict_plan *evict_plan_new(struct scheduler *scheduler, struct sched_job 
     plan->wall_ns = loop_wall(scheduler->params.loop);
     plan->outcome = EVICT_NOTHING;
     plan->gang = !config_job_ready(scheduler->config, job);
+    plan->ranked = sched_config_has_plugin(scheduler->config, "priority");
     buf_init(&plan->why, 4 * WHY_TEXT_MAX);
     heap_init(&plan->queue, site_before, NULL);
     budget_tally_begin(&plan->tally, &scheduler->cache);
@@ -145,14 +146,20 @@ static bool is_between_queues(const struct evict_plan *plan)
     return plan->rules.kind == EVICT_RECLAIM || plan->rules.kind == EVICT_GANG_RECLAIM;
 }
 
+/* Whether the queue may have others' room for one more such pod. */
+static bool is_entitled(const struct evict_plan *plan, const struct task_group *group)
+{
+    return !is_between_queues(plan) || config_preemptive(plan->scheduler->config, evict_cache(plan),
+                                                         plan->job->queue, &group->cls->request);
+}
+
 /* Whether others may be evicted for a pod of this kind, by rules that no victim changes. */
 static bool may_evict_for(struct evict_plan *plan, const struct task_group *group)
 {
     const struct sched_task *task = evict_next_of(group);
     if (!task || task->pod->never_preempts)
         return false;
-    return !is_between_queues(plan) || config_preemptive(plan->scheduler->config, evict_cache(plan),
-                                                         plan->job->queue, &group->cls->request);
+    return is_entitled(plan, group);
 }
 
 static void begin_sites(struct evict_plan *plan, const struct task_group *group)
@@ -181,6 +188,11 @@ static void step_place(struct evict_plan *plan)
         return;
     }
     struct evict_want *wanted = &plan->wants.items[plan->want];
+    /* What is free may be so because others go: that is taken from them, too. */
+    if ((plan->gang || plan->units.n) && !is_entitled(plan, wanted->group)) {
+        give_up(plan, EVICT_REFUSED);
+        return;
+    }
     if (evict_place_freely(plan, wanted))
         return;
     if (!may_evict_for(plan, wanted->group))

@@ -6,8 +6,8 @@
  * node, with others taken away from one. Either all that the job needs finds a place or nobody is
  * evicted. Until evict_plan_commit everything can be taken back, and evict_plan_free takes it back.
  *
- * What is evicted are units: one pod of a job that has more than its minimum (of those on a node the
- * ones that it would place last), or else all pods of the job at once (a gang is reduced to its
+ * What is evicted are units: one pod of a job that has more than its minimum (of those on a node
+ * the ones that it would place last), or else all pods of the job at once (a gang is reduced to its
  * minimum or taken whole). Which pods may go at all is
  * said by rules here (struct evict_rules), by plugins (points_evict.h) and by
  * PodDisruptionBudgets, whatever plugins there are.
@@ -61,7 +61,8 @@ struct evict_place {
 struct evict_plan;
 
 /* For a job that waits with pods; places as many as it lacks for its minimum, or when it has that
- * as many of the others as find places. Nothing may change the cache until it is freed but the plan. */
+ * as many of the others as find places. Nothing may change the cache until it is freed but the
+ * plan. */
 struct evict_plan *evict_plan_new(struct scheduler *scheduler, struct sched_job *job,
                                   const struct evict_rules *rules);
 /* A little work; true when it is done. */

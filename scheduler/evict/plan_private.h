@@ -94,7 +94,8 @@ struct evict_plan {
     struct evict_rules rules;
     enum evict_stage stage;
     enum evict_outcome outcome;
-    bool gang; /* all that it wants, or nothing */
+    bool gang;   /* all that it wants, or nothing */
+    bool ranked; /* the plugin priority has a say */
     int64_t wall_ns;
 
     size_t cursor; /* into the map of jobs, the nodes or the units, by stage */

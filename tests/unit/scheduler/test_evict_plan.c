@@ -51,6 +51,21 @@ static void equals_and_betters_stay(void **state)
     cluster_free(c);
 }
 
+/* drf would have them share; priority has the last word. */
+static void those_below_take_nothing_back(void **state)
+{
+    (void)state;
+    struct cluster *c = plans_new(PLANS_CONF("  - name: drf\n"));
+    plans_nodes(c, 1, 2);
+    put_loose(c, "v", 11);
+    put_pods(c, 2, .job = "v", .node = "n0", .cpu = "1");
+    put_taker(c, 1, "1");
+    plans_assert(c, "p", PREEMPT, "nothing");
+    put_loose(c, "v", 10);
+    plans_assert(c, "p", PREEMPT, "decided: v-1 -> p-0@n0");
+    cluster_free(c);
+}
+
 static void whoever_never_preempts_does_not(void **state)
 {
     (void)state;
@@ -436,6 +451,7 @@ int main(void)
         cmocka_unit_test(what_never_fits_evicts_nobody),
         cmocka_unit_test(without_victims_nothing_is_decided),
         cmocka_unit_test(equals_and_betters_stay),
+        cmocka_unit_test(those_below_take_nothing_back),
         cmocka_unit_test(whoever_never_preempts_does_not),
         cmocka_unit_test(low_priorities_go_before_young_pods),
         cmocka_unit_test(the_highest_priority_counts),

@@ -56,7 +56,8 @@ static void make_again(struct cluster *c, struct test_pod *pod)
 {
     pod->gone = true;
     show_pod(c, pod);
-    add_pod_labelled(c, pod->name, pod->group, pod->role, pod->labels, pod->spec);
+    cleanup_free char *name = xstrdup(pod->name);
+    add_pod_labelled(c, name, pod->group, pod->role, pod->labels, pod->spec);
 }
 
 /* Pods of this role are on a node whose kubelet does not end them. */
@@ -74,6 +75,8 @@ static unsigned tick(struct cluster *c)
         if (pod->deleted && strcmp(pod->role, STUCK) == 0)
             continue;
         if (pod->deleted && loop_wall(c->loop) >= pod->deletion_ns) {
+            if (getenv("PUMICE_SEED"))
+                print_message("%s of %s went from %s\n", pod->name, pod->group, pod->node);
             make_again(c, pod);
             evicted++;
         } else if (pod->deleted || (pod->node[0] && strcmp(pod->phase, "Pending") == 0)) {
@@ -172,6 +175,23 @@ static void priorities_settle(void **state)
     assert_int_equal(bound(c, "high", NULL), 4);
     assert_int_equal(bound(c, "mid", NULL), 4);
     assert_int_equal(bound(c, "low", NULL), 0);
+    check(c);
+    cluster_free(c);
+}
+
+/* Pods above the minimum get the places that are held for them. */
+static void pods_above_the_minimum_come(void **state)
+{
+    (void)state;
+    struct cluster *c = rest_new(ELASTIC);
+    add_nodes(c, 1, 4);
+    add_queue(c, "q", "", "\"weight\":1");
+    add_job(c, "low", "q", 0, 1, 4, "1");
+    (void)ticks(c, 10);
+    add_job(c, "high", "q", 2, 1, 2, "2");
+    assert_int_equal(ticks(c, 40), 4);
+    assert_int_equal(bound(c, "high", NULL), 2);
+    assert_int_equal(ticks(c, REST), 0);
     check(c);
     cluster_free(c);
 }
@@ -389,6 +409,7 @@ int main(void)
         cmocka_unit_test(elastic_queues_share_and_rest),
         cmocka_unit_test(equal_jobs_share_and_rest),
         cmocka_unit_test(priorities_settle),
+        cmocka_unit_test(pods_above_the_minimum_come),
         cmocka_unit_test(borrowers_give_back_once_they_run),
         cmocka_unit_test(a_job_that_may_go_now_goes),
         cmocka_unit_test(pods_that_may_go_now_go),

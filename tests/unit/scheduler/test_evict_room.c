@@ -117,6 +117,21 @@ static void queues_take_back_what_they_deserve(void **state)
     cluster_free(c);
 }
 
+/* A gang of 8 makes room for 6 more than the queue deserves. */
+static void room_that_others_leave_is_not_had_beyond_that(void **state)
+{
+    (void)state;
+    static const struct evict_rules rules = {.kind = EVICT_GANG_RECLAIM, .whole = true};
+    struct cluster *c =
+        deserving(limited, "\"deserved\":{\"cpu\":\"6\"}", "\"deserved\":{\"cpu\":\"2\"}", 3);
+    put_job(c, .name = "a", .queue = "a", .min = 8);
+    plans_assert(c, "p", &rules, "refused");
+    put_job(c, .name = "p", .queue = "t", .min = 2);
+    plans_assert(c, "p", &rules,
+                 "decided: a-0* a-1* a-2* a-3* a-4* a-5* a-6* a-7* -> p-0@n0 p-1@n1");
+    cluster_free(c);
+}
+
 static void guarantees_stay(void **state)
 {
     (void)state;
@@ -387,6 +402,7 @@ int main(void)
         cmocka_unit_test(queues_may_keep_what_they_have),
         cmocka_unit_test(what_does_not_run_yet_is_not_reclaimed),
         cmocka_unit_test(queues_take_back_what_they_deserve),
+        cmocka_unit_test(room_that_others_leave_is_not_had_beyond_that),
         cmocka_unit_test(guarantees_stay),
         cmocka_unit_test(brothers_give_within_what_is_above_them),
         cmocka_unit_test(whole_jobs_of_lower_priority),
