@@ -135,6 +135,12 @@ static void add_owner(struct evict_plan *plan, struct sched_job *job, size_t fir
                                                   .partly = partly}));
 }
 
+static void note_cooldown(struct evict_plan *plan, const struct pod *pod)
+{
+    if (pod->spared_until_ns > plan->wall_ns && pod->spared_until_ns < plan->due_ns)
+        plan->due_ns = pod->spared_until_ns;
+}
+
 static void take_leaving(struct evict_plan *plan, struct sched_task *task)
 {
     vec_push(&plan->leaving, ((struct evict_leaving){task, task->node}));
@@ -155,9 +161,10 @@ static void collect_job(struct evict_plan *plan, struct sched_job *job, bool bes
         struct sched_task *task = container_of(link, struct sched_task, link);
         if (will_leave(plan, task))
             take_leaving(plan, task);
-        else if (gives && may_go(plan, task, best_effort))
+        else if (gives && may_go(plan, task, best_effort)) {
+            note_cooldown(plan, task->pod);
             add_candidate(plan, task);
-        else
+        } else
             partly = partly || is_live(task);
     }
     add_owner(plan, job, first, partly);
