@@ -8,6 +8,7 @@
 #include "api/namespace.h"
 #include "base/intern.h"
 #include "scheduler/bind.h"
+#include "scheduler/evict/evictor.h"
 #include "scheduler/metrics.h"
 #include "scheduler/minimum.h"
 #include "scheduler/queues.h"
@@ -224,6 +225,7 @@ static bool apply_pod(struct scheduler *scheduler, const struct change *change)
     bool known = !scheduler->ready || cache_task(cache, change->key);
     bool matters = cache_set_pod(&scheduler->cache, change->key, change->object);
     const struct sched_task *task = known ? NULL : cache_task(cache, change->key);
+    evictor_pod_changed(scheduler, change->key);
     if (task && task->job && task->status == TASK_PENDING)
         metrics_pod(scheduler, task->pod, METRICS_POD_WATCHED);
     return matters;
@@ -368,6 +370,8 @@ static bool apply_kind(struct scheduler *scheduler, const struct change *change)
     case CHANGE_UNBOUND:
     case CHANGE_BIND_FAILED:
         return bind_settle(scheduler, change);
+    case CHANGE_SPARED:
+        return evictor_spare(scheduler, change);
     }
     return false;
 }

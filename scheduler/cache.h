@@ -28,6 +28,7 @@ struct sched_node;
 struct fit_table;
 struct census_class;
 struct reservation;
+struct evict_decision;
 struct node_hold;
 struct prospects;
 
@@ -67,6 +68,7 @@ struct sched_task {
     uint32_t told;            /* mark of the reason its condition shows, 0 for none (teller.c) */
     uint32_t told_event;      /* mark of the reason its last event named */
     uint16_t bind_failures;   /* in a row */
+    bool evicting; /* asked to go by us: TASK_RELEASING, though the pod may not show it */
     enum task_status status;
 };
 
@@ -223,7 +225,10 @@ struct sched_job {
     int64_t short_ns;      /* loop time since when it lacks nodes for its minimum, 0: it does not */
     int64_t reserve_ns;    /* it may hold no nodes before this loop time */
     uint16_t reserve_ends; /* reservations in a row that ended without its being placed */
-    bool never_fits;       /* when last looked at it would not have fitted the emptied cluster, */
+    struct evict_decision *decision; /* others are evicted for it (evict/evictor.h), or NULL */
+    int64_t evict_ns;                /* nobody may be evicted for it before this loop time */
+    uint16_t evict_ends;             /* decisions in a row that ended without its being placed */
+    bool never_fits;        /* when last looked at it would not have fitted the emptied cluster, */
     uint32_t never_version; /* with cache->versions as it was */
 
     struct job_taking taking[JOB_TAKING_COUNT];
@@ -254,7 +259,7 @@ struct group_limit {
     const char *group;        /* interned */
     struct resource_set most; /* what is not in it is not limited */
     struct resource_set used; /* what pods of the queue ask for that are charged to nodes there, */
-    struct resource_set held; /* and what is held there for a job of the queue (holds.h) */
+    struct resource_set held; /* and what is held there for jobs of the queue (holds.h) */
 };
 
 /* Why a queue that names a parent has none. */
@@ -301,7 +306,7 @@ struct sched_queue {
     bool beyond;     /* while `allocatable` is asked: its share does not count, only its limit */
     uint64_t lent;   /* number of the attempt that last placed a gang beyond its share; 0: none */
 
-    struct sched_job *holder;    /* borrowed; its job that holds nodes, or NULL */
+    struct sched_job *holder;    /* borrowed; its job that starves and holds nodes, or NULL */
     struct sched_job *contender; /* borrowed; in a cycle: the first that may hold nodes, or NULL */
     int64_t contended_ns;        /* loop time of the last look at a contender, or 0 */
 
@@ -375,7 +380,7 @@ struct cache {
     struct volumes *volumes;     /* owned (volumes/volumes.h) */
     struct prospects *prospects; /* borrowed (evict/prospects.h); NULL: nobody is evicted */
     struct list reservations;    /* struct reservation (holds.h), oldest first */
-    struct resource_vector held; /* by all of them */
+    struct resource_vector held; /* by those of jobs that starve */
     size_t table_entries;        /* over all tables */
     uint64_t work;               /* units of work done, for slicing */
     struct loop_timer recount;   /* runs while a saturated sum waits for a fresh count */
@@ -423,6 +428,10 @@ void cache_set_task(struct cache *cache, struct sched_task *task, enum task_stat
 bool cache_place_task(struct cache *cache, struct sched_task *task, struct sched_node *node);
 /* A task whose bind failed: it gives its node back and waits until `until_ns`. */
 void cache_hold_task(struct cache *cache, struct sched_task *task, int64_t until_ns);
+/* A task is asked to go: it is TASK_RELEASING on its node from now on, whatever its pod shows,
+ * until that terminates. Or it is not to go after all: it is again what its pod shows. */
+void cache_evict_task(struct cache *cache, struct sched_task *task);
+void cache_spare_task(struct cache *cache, struct sched_task *task);
 /* Frees a job of which nothing is left; harmless otherwise. */
 void cache_drop_job(struct cache *cache, struct sched_job *job);
 /* Marks a job for the end of the cycle. */
@@ -470,6 +479,8 @@ const char *cache_audit(const struct cache *cache);
 /* ---- arithmetic of gangs ---------------------------------------------------------------------
  */
 
+/* How much of its name is that of its Job, whose PodGroup has the Job's UID behind a dash. */
+int job_name_size(const struct sched_job *job);
 /* Allocated, binding, bound, running and succeeded. */
 uint32_t job_have(const struct sched_job *job);
 /* Pending, held and gated. */

@@ -9,6 +9,7 @@
 #include "scheduler/cycle.h"
 #include "scheduler/action.h"
 #include "scheduler/apply.h"
+#include "scheduler/evict/evictor.h"
 #include "scheduler/evict/prospects.h"
 #include "scheduler/fit.h"
 #include "scheduler/metrics.h"
@@ -106,6 +107,8 @@ static void begin(struct scheduler *scheduler)
     struct cycle *cycle = &scheduler->cycle;
     if (scheduler->next_config)
         take_config(scheduler);
+    if (!scheduler->cache.leads)
+        evictor_adopt(scheduler);
     cycle->stage = CYCLE_ACTIONS;
     scheduler->cache.leads = true;
     cycle->number++;

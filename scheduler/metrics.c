@@ -9,6 +9,7 @@
 struct sched_metrics {
     struct metric *cycle, *cycles, *begin, *action, *plugin, *job, *task, *stage, *attempts, *nodes;
     struct metric *held_nodes, *holding_jobs;
+    struct metric *victims, *decisions, *transactions, *evictions;
     struct queue_metrics *queues; /* owned */
     struct job_metrics *jobs;     /* owned */
 };
@@ -74,6 +75,20 @@ static void make_latencies(struct sched_metrics *metrics, struct metrics *all)
                                "Time that a stage took.", stage_label, false);
 }
 
+static void make_evictions(struct sched_metrics *metrics, struct metrics *all)
+{
+    static const char *const action_label[] = {"action", NULL};
+    static const char *const result_label[] = {"result", NULL};
+    metrics->victims = metric_new(all, METRIC_GAUGE, "volcano_pod_preemption_victims",
+                                  "Pods that the last decision to evict was about.", NULL);
+    metrics->decisions = metric_new(all, METRIC_COUNTER, "volcano_total_preemption_attempts",
+                                    "Decisions to evict so far.", NULL);
+    metrics->transactions = metric_new(all, METRIC_COUNTER, "volcano_eviction_transactions_total",
+                                       "Decisions to evict by action.", action_label);
+    metrics->evictions = metric_new(all, METRIC_COUNTER, "pumice_scheduler_evictions_total",
+                                    "Evictions of single pods by result.", result_label);
+}
+
 struct sched_metrics *metrics_start(struct scheduler *scheduler)
 {
     static const char *const result_label[] = {"result", NULL};
@@ -82,6 +97,7 @@ struct sched_metrics *metrics_start(struct scheduler *scheduler)
         return NULL;
     struct sched_metrics *metrics = xnew(struct sched_metrics);
     make_latencies(metrics, all);
+    make_evictions(metrics, all);
     metrics->cycles = metric_new(all, METRIC_COUNTER, "pumice_scheduler_cycles_total",
                                  "Scheduling cycles so far.", NULL);
     metrics->attempts = metric_new(all, METRIC_COUNTER, "volcano_schedule_attempts_total",
@@ -165,6 +181,23 @@ void metrics_stage(struct scheduler *scheduler, const char *stage, int64_t took_
     const char *const labels[] = {stage, NULL};
     if (scheduler->metrics)
         metric_observe(scheduler->metrics->stage, labels, milliseconds(took_ns));
+}
+
+void metrics_decision(struct scheduler *scheduler, const char *action, size_t victims)
+{
+    const char *const labels[] = {action, NULL};
+    if (!scheduler->metrics)
+        return;
+    metric_set(scheduler->metrics->victims, NULL, (double)victims);
+    metric_add(scheduler->metrics->decisions, NULL, 1);
+    metric_add(scheduler->metrics->transactions, labels, 1);
+}
+
+void metrics_eviction(struct scheduler *scheduler, const char *result)
+{
+    const char *const labels[] = {result, NULL};
+    if (scheduler->metrics)
+        metric_add(scheduler->metrics->evictions, labels, 1);
 }
 
 void metrics_bind(struct scheduler *scheduler, const struct pod *pod, bool bound)

@@ -33,9 +33,15 @@ static void back_off(struct cache *cache, struct sched_job *job, bool grow)
     cache_dirty(cache, job);
 }
 
+/* What it holds because it starves, or NULL. */
+static struct reservation *reservation_of(const struct sched_job *job)
+{
+    return job->reservation && !job->reservation->nominated ? job->reservation : NULL;
+}
+
 void reserve_drop(struct cache *cache, struct sched_job *job)
 {
-    if (!job->reservation)
+    if (!reservation_of(job))
         return;
     bool held = job->reservation->holds.n > 0;
     if (held)
@@ -48,7 +54,9 @@ void reserve_drop_all(struct cache *cache)
 {
     list_each(link, &cache->reservations)
     {
-        holds_close(cache, container_of(link, struct reservation, link));
+        struct reservation *reservation = container_of(link, struct reservation, link);
+        if (!reservation->nominated)
+            holds_close(cache, reservation);
     }
 }
 
@@ -113,7 +121,7 @@ static void forget(struct sched_job *job)
 
 void reserve_check(struct scheduler *scheduler, struct sched_job *job)
 {
-    struct reservation *reservation = job->reservation;
+    struct reservation *reservation = reservation_of(job);
     bool whole = config_job_ready(scheduler->config, job);
     bool starves = !whole && job->uid && job->phase != JOB_PENDING && job->count[TASK_PENDING] &&
                    config_job_possible(scheduler->config, job);
@@ -143,9 +151,10 @@ bool reserve_may(const struct scheduler *scheduler, const struct sched_job *job)
     const struct sched_queue *queue = job->queue;
     int64_t now = loop_now(scheduler->params.loop);
     bool looked = queue->contended_ns && now - queue->contended_ns < CONTEND_INTERVAL;
-    return job->short_ns && !queue->holder && !looked && why_holds_pods(job->why.kind) &&
-           queue->uid && queue->open && due_time(scheduler, job) <= now &&
-           !config_job_ready(scheduler->config, job) && config_job_possible(scheduler->config, job);
+    return job->short_ns && !job->reservation && !queue->holder && !looked &&
+           why_holds_pods(job->why.kind) && queue->uid && queue->open &&
+           due_time(scheduler, job) <= now && !config_job_ready(scheduler->config, job) &&
+           config_job_possible(scheduler->config, job);
 }
 
 static void ask_for_room(const struct task_group *group, uint32_t count, void *arg)
@@ -174,13 +183,15 @@ bool reserve_is_worth(struct scheduler *scheduler, struct sched_job *job)
 
 bool reserve_is_told(const struct scheduler *scheduler, const struct sched_job *job)
 {
-    return job->reservation &&
+    return reservation_of(job) &&
            loop_now(scheduler->params.loop) - job->reservation->since_ns >= TELL_DELAY;
 }
 
 int64_t reserve_look(const struct scheduler *scheduler, const struct sched_job *job)
 {
-    const struct reservation *reservation = job->reservation;
+    const struct reservation *reservation = reservation_of(job);
+    if (job->reservation && !reservation)
+        return INT64_MAX;
     if (reservation && !reserve_is_told(scheduler, job))
         return reservation->since_ns + TELL_DELAY;
     if (reservation)
@@ -203,7 +214,7 @@ void reserve_decide(struct scheduler *scheduler, struct sched_job *job, bool fit
 
 /* ---- for whom it gives way ------------------------------------------------------------------- */
 
-static bool ranks_priorities(const struct sched_config *config)
+bool reserve_ranks_priorities(const struct sched_config *config)
 {
     for (size_t i = 0; i < config->plugins.n; i++)
         if (config->plugins.items[i]->type == &plugin_priority)
@@ -239,10 +250,14 @@ bool reserve_yield(struct scheduler *scheduler, const struct sched_job *job, str
     list_each(link, &scheduler->cache.reservations)
     {
         struct reservation *reservation = container_of(link, struct reservation, link);
-        if (reservation->job->priority >= job->priority || !ranks_priorities(scheduler->config) ||
+        if (reservation->job->priority >= job->priority ||
+            !reserve_ranks_priorities(scheduler->config) ||
             !is_in_the_way(scheduler, reservation, job->queue, cls))
             continue;
-        reserve_drop(&scheduler->cache, reservation->job);
+        if (reservation->nominated)
+            holds_close(&scheduler->cache, reservation); /* the evictor sees that */
+        else
+            reserve_drop(&scheduler->cache, reservation->job);
         any = true;
     }
     return any;
@@ -258,7 +273,7 @@ static void want(const struct task_group *group, uint32_t count, void *arg)
 
 void reserve_begin(struct sched_job *job)
 {
-    struct reservation *reservation = job->reservation;
+    struct reservation *reservation = reservation_of(job);
     if (!reservation)
         return;
     for (size_t i = 0; i < reservation->classes.n; i++)
@@ -380,7 +395,7 @@ static bool drain(struct scheduler *scheduler, struct reservation *reservation)
 
 bool reserve_step(struct scheduler *scheduler, struct sched_job *job)
 {
-    struct reservation *reservation = job->reservation;
+    struct reservation *reservation = reservation_of(job);
     if (!reservation)
         return false;
     for (size_t i = 0; i < reservation->classes.n; i++)

@@ -16,7 +16,9 @@
  * Jobs of higher priority are not kept off: when one would have room there, the gang lets go. The
  * job that holds comes first in its queue and sees what it holds as free; so does a gang that was
  * cut off half-way, whoever holds. Pods that ask for nothing are not kept off, and pods of other
- * schedulers know nothing of this. Nothing survives a restart. Loop thread only.
+ * schedulers know nothing of this. Nothing survives a restart. A job for which others are evicted
+ * (evict/evictor.h) lets go what it held before, and holds places by other rules meanwhile; but for
+ * jobs of higher priority it gives way, too. Loop thread only.
  */
 #ifndef PUMICE_SCHEDULER_RESERVE_H
 #define PUMICE_SCHEDULER_RESERVE_H
@@ -43,12 +45,14 @@ bool reserve_may(const struct scheduler *scheduler, const struct sched_job *job)
 /* Whether to make a plan for it: another was made long enough ago, and at least one of its pods has
  * room in what may be held. Its queue is then not looked at again for some seconds. */
 bool reserve_is_worth(struct scheduler *scheduler, struct sched_job *job);
-/* Whether it has held nodes for long enough to say so. */
+/* Whether it starves and has held nodes for long enough to say so. */
 bool reserve_is_told(const struct scheduler *scheduler, const struct sched_job *job);
 /* When (loop time) to look at the job again, INT64_MAX for never. */
 int64_t reserve_look(const struct scheduler *scheduler, const struct sched_job *job);
 
-/* An attempt found no node for a pod of the class: gangs of lower priority let go, if the plugin
+/* Whether the plugin priority ranks jobs. */
+bool reserve_ranks_priorities(const struct sched_config *config);
+/* An attempt found no node for a pod of the class: jobs of lower priority let go, if the plugin
  * priority ranks jobs and one would have room where they hold something. True when one did: then
  * it is worth another attempt. */
 bool reserve_yield(struct scheduler *scheduler, const struct sched_job *job, struct pod_class *cls);

@@ -7,6 +7,7 @@
 #include "scheduler/apply.h"
 #include "scheduler/bind.h"
 #include "scheduler/cycle.h"
+#include "scheduler/evict/evictor.h"
 #include "scheduler/evict/prospects.h"
 #include "scheduler/metrics.h"
 #include "scheduler/queues.h"
@@ -94,6 +95,7 @@ struct scheduler *scheduler_new(const struct scheduler_params *params)
     scheduler->volume_binder = new_binder(scheduler);
     scheduler->metrics = metrics_start(scheduler);
     cycle_init(scheduler);
+    evictor_init(scheduler);
     teller_init(scheduler);
     queues_init(scheduler);
     tally_init(scheduler);
@@ -116,6 +118,7 @@ void scheduler_free(struct scheduler *scheduler)
     if (!scheduler)
         return;
     apply_clear(scheduler);
+    evictor_clear(scheduler);
     cycle_clear(scheduler);
     queues_clear(scheduler);
     tally_clear(scheduler);
@@ -142,6 +145,7 @@ void scheduler_lead(struct scheduler *scheduler, bool leading)
     scheduler->cache.leads = false; /* until the first cycle */
     if (!leading) {
         reserve_drop_all(&scheduler->cache);
+        evictor_clear(scheduler);
         return;
     }
     if (warm)
@@ -185,6 +189,7 @@ void scheduler_stop(struct scheduler *scheduler, loop_fn *stopped, void *arg)
     scheduler->stopping = true;
     if (scheduler->volume_binder)
         volume_binder_stop(scheduler->volume_binder);
+    evictor_clear(scheduler);
     scheduler->stopped = stopped;
     scheduler->stopped_arg = arg;
     scheduler_check_stopped(scheduler);

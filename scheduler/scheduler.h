@@ -51,7 +51,8 @@ enum change_kind {
     CHANGE_JOB,           /* its timer fired */
     CHANGE_BOUND,         /* a bind took effect */
     CHANGE_UNBOUND,       /* a bind had no effect, nobody's fault: try again at once */
-    CHANGE_BIND_FAILED    /* a bind was refused */
+    CHANGE_BIND_FAILED,   /* a bind was refused */
+    CHANGE_SPARED         /* a pod that was asked to go stays */
 };
 
 struct change {
@@ -98,6 +99,10 @@ struct scheduler {
     size_t changes_done;
     struct list binds;                   /* bind calls that are not over */
     struct volume_binder *volume_binder; /* owned; NULL when volumes are not followed */
+    struct list decisions;               /* to evict (evict/evictor.h) */
+    struct list strays;                  /* evictions that nobody waits for */
+    struct map evictions;                /* all, by the UID of the pod */
+    struct map nominations;              /* writes of places that pods are to have, likewise */
     struct list tellers;                 /* writes of pod conditions under way */
     uint32_t teller_count;
     struct list telling;          /* jobs whose pods are to be told why they wait */

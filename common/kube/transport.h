@@ -37,6 +37,7 @@ struct kube_result {
     struct str body;        /* complete body; borrowed, valid during the callback only.
                                Empty when the call streamed to on_data */
     int64_t retry_after_ns; /* Retry-After of the answer, 0 without one */
+    bool by_budget;         /* a 429 because a PodDisruptionBudget keeps the pod */
     int64_t latency_ns;     /* from start to end on the loop's clock */
     struct error error;     /* ERROR_NONE for 2xx; else class and the server's Status message
                                ("pods \"x\" is forbidden: ..."), or what failed on the way */
@@ -103,7 +104,7 @@ struct kube_transport *kube_transport_curl_new(struct loop *loop, struct kube_co
                                                const char *user_agent, struct error *err);
 
 /*
- * Fills result->error for an HTTP status and body: class by code and Status.reason, text from
+ * Fills result->error and by_budget for an HTTP status and body: class by code and Status.reason, text from
  * Status.message, falling back to the first line of the body. For transports.
  */
 void kube_result_classify(struct kube_result *result);

@@ -18,6 +18,7 @@
 #include "scheduler/actions/lending.h"
 #include "scheduler/bind.h"
 #include "scheduler/cycle.h"
+#include "scheduler/evict/evictor.h"
 #include "scheduler/fit.h"
 #include "scheduler/holds.h"
 #include "scheduler/metrics.h"
@@ -415,6 +416,8 @@ static void step_bind(struct scheduler *scheduler, struct allocate *allocate)
         return;
     }
     statement->placed.n = 0;
+    if (config_job_ready(scheduler->config, job))
+        evictor_placed(scheduler, job);
     if (job->reservation && config_job_ready(scheduler->config, job))
         holds_close(&scheduler->cache, job->reservation);
     holds_restore(&scheduler->cache);
@@ -439,18 +442,20 @@ static void step_undo(struct scheduler *scheduler, struct allocate *allocate)
         reserve_refused(scheduler, job);
     else if (allocate->failed)
         reserve_failed(cache, job);
-    if (allocate->failed && reserve_yield(scheduler, job, allocate->failed->cls)) {
-        allocate->stage = STAGE_PICK;
-        job->failed_at = UINT64_MAX;
-    } else {
-        begin_hold(allocate, allocate->refused);
-    }
     if (!job->tried && !list_empty(&cache->admit))
         cache_room(cache); /* its claim on what is free has ended */
     job->tried = true;
     if (allocate->failed && allocate->nodes.n)
         why_gang(scheduler, job, allocate->failed, allocate->would, allocate->signature,
                  buf_str(&allocate->nodes));
+    if (!allocate->failed || !reserve_yield(scheduler, job, allocate->failed->cls)) {
+        begin_hold(allocate, allocate->refused);
+        return;
+    }
+    job->failed_at = UINT64_MAX;
+    allocate->stage = STAGE_PICK;
+    if (!allocate->lent) /* before a job of lower priority takes it */
+        begin_attempt(scheduler, allocate);
 }
 
 static void step_surplus(struct scheduler *scheduler, struct allocate *allocate)

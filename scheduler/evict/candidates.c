@@ -135,10 +135,15 @@ static void add_owner(struct evict_plan *plan, struct sched_job *job, size_t fir
                                                   .partly = partly}));
 }
 
-static void note_cooldown(struct evict_plan *plan, const struct pod *pod)
+/* Says when that may change by itself, too. */
+static bool might_go(struct evict_plan *plan, const struct sched_task *task, bool best_effort)
 {
-    if (pod->spared_until_ns > plan->wall_ns && pod->spared_until_ns < plan->due_ns)
-        plan->due_ns = pod->spared_until_ns;
+    if (!may_go(plan, task, best_effort))
+        return false;
+    int64_t until_ns = task->pod->spared_until_ns;
+    if (until_ns > plan->wall_ns && until_ns < plan->due_ns)
+        plan->due_ns = until_ns;
+    return evict_lets_go(plan, task);
 }
 
 static void take_leaving(struct evict_plan *plan, struct sched_task *task)
@@ -161,10 +166,9 @@ static void collect_job(struct evict_plan *plan, struct sched_job *job, bool bes
         struct sched_task *task = container_of(link, struct sched_task, link);
         if (will_leave(plan, task))
             take_leaving(plan, task);
-        else if (gives && may_go(plan, task, best_effort)) {
-            note_cooldown(plan, task->pod);
+        else if (gives && might_go(plan, task, best_effort))
             add_candidate(plan, task);
-        } else
+        else
             partly = partly || is_live(task);
     }
     add_owner(plan, job, first, partly);
@@ -308,21 +312,20 @@ static uint32_t list_owner(struct evict_plan *plan, uint32_t at, uint32_t end)
     const uint32_t number = plan->candidates.items[plan->by_node[at]].owner;
     const struct evict_owner *owner = &plan->owners.items[number];
     const size_t from = plan->options.n;
-    bool whole = false;
+    uint32_t whole = UINT32_MAX; /* the first that is not spare */
     for (; at < end && plan->candidates.items[plan->by_node[at]].owner == number; at++) {
         const uint32_t index = plan->by_node[at];
         const struct evict_candidate *candidate = &plan->candidates.items[index];
-        if (!evict_is_there(candidate) || whole)
+        if (!evict_is_there(candidate))
             continue;
-        if (is_spare(plan, from, candidate)) {
+        if (is_spare(plan, from, candidate))
             vec_push(&plan->options,
                      ((struct evict_option){index, false, evict_candidate_cost(plan, candidate)}));
-        } else if (may_go_whole(plan, owner)) {
-            whole = true;
-            vec_push(&plan->options,
-                     ((struct evict_option){index, true, cost_of_whole(plan, owner)}));
-        }
+        else if (whole == UINT32_MAX)
+            whole = index;
     }
+    if (whole != UINT32_MAX && may_go_whole(plan, owner))
+        vec_push(&plan->options, ((struct evict_option){whole, true, cost_of_whole(plan, owner)}));
     return at;
 }
 

@@ -14,9 +14,8 @@
 #include "scheduler/points_evict.h"
 #include "scheduler/why.h"
 
-#define SITES_STEP 64    /* nodes looked at in one step */
-#define UNDO_STEP 256    /* pods brought back in one step */
-#define SPARE_MOST 65536 /* placements that may be tried anew in order to spare units */
+#define SITES_STEP 64 /* nodes looked at in one step */
+#define UNDO_STEP 256 /* pods brought back in one step */
 
 /* ---- the beginning --------------------------------------------------------------------------- */
 
@@ -71,28 +70,21 @@ struct evict_plan *evict_plan_new(struct scheduler *scheduler, struct sched_job 
 
 /* ---- placing --------------------------------------------------------------------------------- */
 
-/* Whether the job's queue may have one more such pod as things are. */
-static bool allows(struct evict_plan *plan, const struct task_group *group)
+bool evict_allows(struct evict_plan *plan, const struct task_group *group)
 {
     buf_reset(&plan->why);
     return config_allocatable(plan->scheduler->config, evict_cache(plan), plan->job->queue,
                               group->cls, &plan->why);
 }
 
-static struct fit_table *table_of(struct evict_plan *plan, const struct task_group *group)
+struct fit_table *evict_table_of(struct evict_plan *plan, const struct task_group *group)
 {
     return fit_table_of(evict_cache(plan), plan->scheduler->config, group);
 }
 
-static struct sched_task *next_of(const struct task_group *group)
-{
-    struct heap_node *first = heap_peek(&group->pending);
-    return first ? container_of(first, struct sched_task, waiting) : NULL;
-}
-
 static bool place_on(struct evict_plan *plan, struct evict_want *wanted, struct sched_node *node)
 {
-    struct sched_task *task = next_of(wanted->group);
+    struct sched_task *task = evict_next_of(wanted->group);
     evict_cache(plan)->work += 8;
     if (!task || !statement_place(evict_cache(plan), &plan->statement, task, node))
         return false;
@@ -100,16 +92,15 @@ static bool place_on(struct evict_plan *plan, struct evict_want *wanted, struct 
     return true;
 }
 
-/* Where there is room as things are. */
-static bool place_freely(struct evict_plan *plan, struct evict_want *wanted)
+bool evict_place_freely(struct evict_plan *plan, struct evict_want *wanted)
 {
-    if (!allows(plan, wanted->group))
+    if (!evict_allows(plan, wanted->group))
         return false;
-    struct sched_node *node = fit_best(evict_cache(plan), table_of(plan, wanted->group));
+    struct sched_node *node = fit_best(evict_cache(plan), evict_table_of(plan, wanted->group));
     return node && place_on(plan, wanted, node);
 }
 
-static void unplace_all(struct evict_plan *plan)
+void evict_unplace_all(struct evict_plan *plan)
 {
     while (statement_undo(evict_cache(plan), &plan->statement))
         ;
@@ -158,12 +149,13 @@ static bool is_between_queues(const struct evict_plan *plan)
 /* Whether others may be evicted for a pod of this kind, by rules that no victim changes. */
 static bool may_evict_for(struct evict_plan *plan, const struct task_group *group)
 {
-    const struct sched_task *task = next_of(group);
+    const struct sched_task *task = evict_next_of(group);
     if (!task || task->pod->never_preempts)
         return false;
     return !is_between_queues(plan) ||
-           (allows(plan, group) && config_preemptive(plan->scheduler->config, evict_cache(plan),
-                                                     plan->job->queue, &group->cls->request));
+           (evict_allows(plan, group) &&
+            config_preemptive(plan->scheduler->config, evict_cache(plan), plan->job->queue,
+                              &group->cls->request));
 }
 
 static void begin_sites(struct evict_plan *plan, const struct task_group *group)
@@ -192,7 +184,7 @@ static void step_place(struct evict_plan *plan)
         return;
     }
     struct evict_want *wanted = &plan->wants.items[plan->want];
-    if (place_freely(plan, wanted))
+    if (evict_place_freely(plan, wanted))
         return;
     if (!may_evict_for(plan, wanted->group))
         give_up(plan, EVICT_REFUSED);
@@ -215,13 +207,13 @@ static void note_site(struct evict_plan *plan, uint32_t index)
         !evict_estimate(plan, node, group->cls, &cost))
         return;
     site->cost = cost;
-    site->exact = false;
+    site->exact = 0;
     heap_push(&plan->queue, &site->link);
 }
 
 static void step_sites(struct evict_plan *plan)
 {
-    const struct fit_table *table = table_of(plan, plan->sites_group);
+    const struct fit_table *table = evict_table_of(plan, plan->sites_group);
     const struct cache *cache = evict_cache(plan);
     for (unsigned i = 0; i < SITES_STEP && plan->cursor < plan->site_count; i++, plan->cursor++) {
         const struct sched_node *node = cache->nodes.items[plan->cursor];
@@ -238,7 +230,7 @@ static void step_sites(struct evict_plan *plan)
 static bool fits_on(struct evict_plan *plan, const struct task_group *group,
                     const struct sched_node *node)
 {
-    return !fit_reason(table_of(plan, group), node) && allows(plan, group);
+    return !fit_reason(evict_table_of(plan, group), node) && evict_allows(plan, group);
 }
 
 /* Brings back those of the units from that index on without which the pod fits, too. */
@@ -263,9 +255,9 @@ static bool make_room(struct evict_plan *plan, const struct sched_node *node,
     const size_t from = plan->units.n;
     bool fits = false;
     evict_list_options(plan, node->index);
-    evict_ask(plan, next_of(group));
+    evict_ask(plan, evict_next_of(group));
     for (size_t i = 0; i < plan->options.n && !fits; i++)
-        if (plan->may.items[i] && evict_take(plan, &plan->options.items[i], next_of(group)))
+        if (plan->may.items[i] && evict_take(plan, &plan->options.items[i], evict_next_of(group)))
             fits = fits_on(plan, group, node);
     if (!fits) {
         evict_drop_units(plan, from);
@@ -279,12 +271,25 @@ static bool make_room(struct evict_plan *plan, const struct sched_node *node,
     return true;
 }
 
+/* Whether the job, which had its minimum, would lose it with those of its pods that go. */
+static bool breaks_itself(const struct evict_plan *plan)
+{
+    return plan->rules.inside && !config_job_ready(plan->scheduler->config, plan->job);
+}
+
 /* The next pod goes there; nodes where others went are looked at again. */
 static void settle_on(struct evict_plan *plan, struct sched_node *node, size_t from)
 {
-    if (!place_on(plan, &plan->wants.items[plan->want], node)) {
+    struct evict_want *wanted = &plan->wants.items[plan->want];
+    if (!place_on(plan, wanted, node)) {
         evict_drop_units(plan, from);
         return; /* its volumes cannot be had there after all: the next node */
+    }
+    if (breaks_itself(plan)) {
+        (void)statement_undo(evict_cache(plan), &plan->statement);
+        wanted->placed--;
+        evict_drop_units(plan, from);
+        return;
     }
     note_site(plan, node->index);
     for (size_t u = from; u < plan->units.n; u++) {
@@ -297,6 +302,12 @@ static void settle_on(struct evict_plan *plan, struct sched_node *node, size_t f
         }
     }
     plan->stage = EVICT_PLACE;
+}
+
+/* Whether its cost was found out by trying, as things are. */
+static bool is_exact(const struct evict_plan *plan, const struct evict_site *site)
+{
+    return site->exact == plan->statement.placed.n + 1;
 }
 
 static void step_try(struct evict_plan *plan)
@@ -312,7 +323,7 @@ static void step_try(struct evict_plan *plan)
     struct evict_cost cost;
     if (!evict_estimate(plan, node, plan->sites_group->cls, &cost))
         return;
-    if (!site->exact && evict_cost_compare(&cost, &site->cost) > 0) {
+    if (!is_exact(plan, site) && evict_cost_compare(&cost, &site->cost) > 0) {
         site->cost = cost;
         heap_push(&plan->queue, &site->link);
         return;
@@ -320,117 +331,15 @@ static void step_try(struct evict_plan *plan)
     if (!make_room(plan, node, &cost))
         return;
     const struct heap_node *next = heap_peek(&plan->queue);
-    if (!site->exact && next &&
+    if (!is_exact(plan, site) && next &&
         evict_cost_compare(&cost, &const_container_of(next, struct evict_site, link)->cost) > 0) {
         evict_drop_units(plan, from);
         site->cost = cost;
-        site->exact = true;
+        site->exact = plan->statement.placed.n + 1;
         heap_push(&plan->queue, &site->link);
         return;
     }
     settle_on(plan, node, from);
-}
-
-/* ---- sparing --------------------------------------------------------------------------------- */
-
-static void save_places(struct evict_plan *plan, size_t from)
-{
-    plan->saved.n = 0;
-    for (size_t i = from; i < plan->statement.placed.n; i++) {
-        struct sched_task *task = plan->statement.placed.items[i];
-        vec_push(&plan->saved, ((struct evict_place){task, task->node}));
-    }
-}
-
-/* Places everything again where there is room. */
-static bool place_all(struct evict_plan *plan)
-{
-    for (size_t i = 0; i < plan->wants.n; i++)
-        plan->wants.items[i].placed = 0;
-    for (size_t i = 0; i < plan->wants.n; i++)
-        while (plan->wants.items[i].placed < plan->wants.items[i].count)
-            if (!place_freely(plan, &plan->wants.items[i]))
-                return false;
-    return true;
-}
-
-/* Places everything as it was saved. */
-static void place_saved(struct evict_plan *plan)
-{
-    for (size_t i = 0; i < plan->saved.n; i++)
-        (void)statement_place(evict_cache(plan), &plan->statement, plan->saved.items[i].task,
-                              plan->saved.items[i].node);
-}
-
-/* Brings the unit back if all pods find a place all the same. */
-static void try_without(struct evict_plan *plan, struct evict_unit *unit)
-{
-    save_places(plan, 0);
-    unplace_all(plan);
-    evict_bring_back(plan, unit);
-    if (place_all(plan))
-        return;
-    unplace_all(plan);
-    evict_take_again(plan, unit);
-    place_saved(plan);
-}
-
-/* Where that would be too much to try, only what pods ask for is looked at: the unit is brought
- * back if its nodes have room for all that is placed there, and nothing else matters to anybody. */
-static bool is_plain(const struct pod_class *cls)
-{
-    return !cls->rules.term_count && !cls->rules.spread_count && !cls->ports.n && !cls->volumes;
-}
-
-static bool has_room(const struct sched_node *node)
-{
-    for (uint32_t id = 0; id < node->used.n; id++)
-        if (resource_vector_get(&node->used, id) >
-            resource_vector_get(&node->object->allocatable, id))
-            return false;
-    return !node->holds;
-}
-
-static bool are_plain(const struct evict_plan *plan, const struct evict_unit *unit)
-{
-    const struct evict_owner *owner = &plan->owners.items[unit->owner];
-    for (size_t i = 0; i < plan->wants.n; i++)
-        if (!is_plain(plan->wants.items[i].group->cls))
-            return false;
-    for (uint32_t i = 0; i < owner->n; i++)
-        if (!is_plain(plan->candidates.items[owner->first + i].task->pod->cls))
-            return false;
-    return true;
-}
-
-static void try_where_it_was(struct evict_plan *plan, struct evict_unit *unit)
-{
-    const struct evict_owner *owner = &plan->owners.items[unit->owner];
-    uint32_t i = unit->whole ? owner->first : unit->candidate;
-    uint32_t end = unit->whole ? owner->first + owner->n : i + 1;
-    if (!are_plain(plan, unit))
-        return;
-    evict_bring_back(plan, unit);
-    for (; i < end; i++)
-        if (!has_room(plan->candidates.items[i].node)) {
-            evict_take_again(plan, unit);
-            return;
-        }
-}
-
-static void step_spare(struct evict_plan *plan)
-{
-    if (plan->cursor == plan->order.n) {
-        plan->stage = EVICT_UNDO;
-        return;
-    }
-    struct evict_unit *unit = &plan->units.items[plan->order.items[plan->cursor++]];
-    if (!evict_may_return(plan, unit))
-        return;
-    if (plan->order.n * plan->statement.placed.n <= SPARE_MOST)
-        try_without(plan, unit);
-    else
-        try_where_it_was(plan, unit);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -484,7 +393,7 @@ bool evict_plan_step(struct evict_plan *plan)
     switch (plan->stage) {
     case EVICT_COLLECT:
         if (evict_collect(plan))
-            plan->stage = plan->candidates.n ? EVICT_ARRANGE : EVICT_UNDO;
+            plan->stage = plan->candidates.n || plan->leaving.n ? EVICT_ARRANGE : EVICT_UNDO;
         break;
     case EVICT_ARRANGE:
         evict_arrange(plan);
@@ -500,7 +409,8 @@ bool evict_plan_step(struct evict_plan *plan)
         step_try(plan);
         break;
     case EVICT_SPARE:
-        step_spare(plan);
+        if (evict_spare(plan))
+            plan->stage = EVICT_UNDO;
         break;
     case EVICT_UNDO:
         step_undo(plan);

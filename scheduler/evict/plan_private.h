@@ -1,6 +1,6 @@
 /*
  * What the parts of a plan share: plan.c places the job's pods, candidates.c knows who might go and
- * what that costs, units.c takes them away and brings them back.
+ * what that costs, units.c takes them away and brings them back, spare.c finds who need not go.
  */
 #ifndef PUMICE_SCHEDULER_EVICT_PLAN_PRIVATE_H
 #define PUMICE_SCHEDULER_EVICT_PLAN_PRIVATE_H
@@ -62,7 +62,8 @@ struct evict_option {
 struct evict_site {
     struct heap_node link; /* in plan->sites */
     struct evict_cost cost;
-    bool exact; /* found out by trying; else from what pods ask for alone */
+    size_t exact; /* with so many pods placed, and one, it was found out by trying; 0: it is from
+                   * what pods ask for alone */
 };
 
 struct evict_want {
@@ -127,6 +128,24 @@ struct evict_plan {
     struct buf why;
 };
 
+/* ---- plan.c ----------------------------------------------------------------------------------
+ */
+
+/* Whether the job's queue may have one more such pod as things are. */
+bool evict_allows(struct evict_plan *plan, const struct task_group *group);
+/* Up to date. */
+struct fit_table *evict_table_of(struct evict_plan *plan, const struct task_group *group);
+/* Places the next pod where there is room as things are; false when there is none. */
+bool evict_place_freely(struct evict_plan *plan, struct evict_want *wanted);
+/* Takes all placements back. */
+void evict_unplace_all(struct evict_plan *plan);
+
+/* ---- spare.c ---------------------------------------------------------------------------------
+ */
+
+/* Looks at the unit at plan->cursor of plan->order; true when all have been. */
+bool evict_spare(struct evict_plan *plan);
+
 /* ---- candidates.c ----------------------------------------------------------------------------
  */
 
@@ -147,6 +166,9 @@ bool evict_estimate(struct evict_plan *plan, const struct sched_node *node,
 /* ---- units.c ---------------------------------------------------------------------------------
  */
 
+/* Whether plugins and budgets would let the pod go if it were the only one, for any pod of the job
+ * that waits: else it does not go with others either. */
+bool evict_lets_go(struct evict_plan *plan, const struct sched_task *victim);
 /* Which of the options that are single pods plugins let go, into plan->may by option. */
 void evict_ask(struct evict_plan *plan, const struct sched_task *task);
 /* Takes away what an option says, as a new unit; false when it must stay. */
@@ -172,6 +194,13 @@ static inline struct cache *evict_cache(const struct evict_plan *plan)
 static inline bool evict_is_there(const struct evict_candidate *candidate)
 {
     return candidate->unit == 0;
+}
+
+/* The pod of a group that is placed next, NULL when none waits. */
+static inline struct sched_task *evict_next_of(const struct task_group *group)
+{
+    struct heap_node *first = heap_peek(&group->pending);
+    return first ? container_of(first, struct sched_task, waiting) : NULL;
 }
 
 /* Moves a pod in thought. */

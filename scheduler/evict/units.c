@@ -27,6 +27,24 @@ static size_t ask(struct evict_plan *plan, const struct sched_task *task)
     return config_evictable(plan->scheduler->config, &eviction, plan->answers.items);
 }
 
+static bool budgets_let_go(struct evict_plan *plan, const struct sched_task *victim)
+{
+    if (!budget_tally_take(&plan->tally, victim->pod))
+        return false;
+    budget_tally_give_back(&plan->tally, victim->pod);
+    return true;
+}
+
+bool evict_lets_go(struct evict_plan *plan, const struct sched_task *victim)
+{
+    bool lets = false;
+    plan->asked.n = 0;
+    vec_push(&plan->asked, victim);
+    for (size_t i = 0; i < plan->wants.n && !lets; i++)
+        lets = ask(plan, evict_next_of(plan->wants.items[i].group)) > 0;
+    return lets && budgets_let_go(plan, victim);
+}
+
 void evict_ask(struct evict_plan *plan, const struct sched_task *task)
 {
     size_t single = 0;

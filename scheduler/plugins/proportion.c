@@ -196,7 +196,8 @@ static bool is_beyond(const struct share_node *node, const struct resource_set *
     return false;
 }
 
-/* Queues give back what is beyond their shares, pod by pod. */
+/* Queues give back what is beyond their shares, pod by pod. That holds in whatever tier the plugin
+ * stands: could those be taken from that have less than their share, they would take it back. */
 static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *eviction, bool *may)
 {
     struct proportion *proportion = plugin->state;
@@ -238,4 +239,5 @@ const struct plugin_type plugin_proportion = {.name = "proportion",
                                               .job_enqueueable = job_enqueueable,
                                               .queue_figure = queue_figure,
                                               .evictable = evictable,
+                                              .protects = true,
                                               .preemptive = preemptive};

@@ -353,6 +353,32 @@ static void test_429_is_told_when_patience_ends(void **state)
     }
 }
 
+/* What a budget refuses is no matter of load: it is told at once, and slows nothing down. */
+static void test_429_of_a_budget_is_an_answer(void **state)
+{
+    struct fixture *f = *state;
+    const unsigned limit = window_stats(f->window).limit;
+
+    for (int i = 0; i < 5; i++) {
+        struct kube_result last = {0};
+        (void)window_submit(f->window, &(struct window_spec){.cls = WINDOW_DELETE,
+                                                             .method = KUBE_POST,
+                                                             .render = render_impatient,
+                                                             .done = done_impatient,
+                                                             .arg = &last});
+        turn(f);
+        manual_answer(manual_first(f->server), 429,
+                      "{\"kind\":\"Status\",\"details\":{\"causes\":[{\"reason\":"
+                      "\"DisruptionBudget\"}]}}",
+                      10 * NSEC_PER_SEC);
+        assert_int_equal(last.status, 429);
+        assert_true(last.by_budget);
+        assert_int_equal(f->server->inflight, 0);
+    }
+    assert_int_equal(window_stats(f->window).throttled, 0);
+    assert_int_equal(window_stats(f->window).limit, limit);
+}
+
 static void test_what_was_not_sent_is_tried_again(void **state)
 {
     struct fixture *f = *state;
@@ -590,6 +616,7 @@ int main(void)
         TEST(test_429_goes_back_to_the_front),
         TEST(test_429_for_all_pauses_everything_but_leases),
         TEST(test_429_is_told_when_patience_ends),
+        TEST(test_429_of_a_budget_is_an_answer),
         TEST(test_what_was_not_sent_is_tried_again),
         TEST(test_doubt_and_faults_are_the_callers),
         TEST(test_delayed_requests),
