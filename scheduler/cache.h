@@ -138,9 +138,9 @@ enum minimum_trouble {
 /* How often nobody could be evicted for a job, in a row, and how things were then; see
  * actions/taking.h. */
 struct job_taking {
-    uint64_t state;   /* cache_chances and cache->prey */
-    int64_t again_ns; /* loop time before which it is not looked at again, */
-    bool due;         /* but then in any case */
+    uint64_t state;   /* cache_chances and cache->eased */
+    int64_t again_ns; /* loop time before which it is not looked at again */
+    int64_t due_ns;   /* loop time at which it is, though nothing has changed */
     uint16_t vain;
 };
 
@@ -344,6 +344,7 @@ struct cache {
     bool quotas_known;  /* all namespaces have theirs; they are followed only when wanted */
     uint64_t quotas_rv; /* newest version of a quota: it and all older changes of any are known */
     bool budgets_known; /* all namespaces have theirs; likewise */
+    uint64_t eased;     /* grows when somebody may be evicted who could not be before */
     VEC(struct sched_node *) nodes; /* NULL where one was removed */
     VEC(uint32_t) free_indices;
     struct resource_vector allocatable, used,
@@ -356,8 +357,7 @@ struct cache {
     VEC(uint32_t) free_queue_slots;  /* and those of them that are free */
     uint64_t room;                   /* grows whenever something that waits may now fit */
     uint64_t relief;                 /* grows whenever a queue holds or asks for less */
-    uint64_t prey;        /* grows when somebody may be evicted who could not be before */
-    uint64_t news;        /* grows when single jobs in `admit` are to be asked again */
+    uint64_t news;                   /* grows when single jobs in `admit` are to be asked again */
     uint64_t all_refused; /* cache_admit_state when all in `admit` had been asked in vain */
     uint64_t next_sequence;
     uint32_t versions;       /* of nodes given so far */
@@ -403,8 +403,8 @@ bool cache_set_quota(struct cache *cache, const char *ns, const char *name,
                      struct resourcequota *quota);
 /* All quotas there are have been set. */
 void cache_quotas_known(struct cache *cache);
-/* The budget is this from now on (NULL: gone). */
-void cache_set_budget(struct cache *cache, const char *ns, const char *name,
+/* The budget is this from now on (NULL: gone). True when it may let more go than before. */
+bool cache_set_budget(struct cache *cache, const char *ns, const char *name,
                       struct poddisruptionbudget *budget);
 /* All budgets there are have been set. */
 void cache_budgets_known(struct cache *cache);

@@ -347,7 +347,7 @@ void cache_set_task(struct cache *cache, struct sched_task *task, enum task_stat
     cache_sums_settle(job);
     if (status == TASK_PENDING)
         heap_push(&task->group->pending, &task->waiting);
-    cache->prey += !cache->stating && (status == TASK_RUNNING || status == TASK_BOUND);
+    cache->eased += !cache->stating && (status == TASK_RUNNING || status == TASK_BOUND);
     if (!cache->stating) {
         cache_dirty(cache, job);
         cache_file_job(cache, job);
@@ -532,7 +532,7 @@ bool cache_set_pod(struct cache *cache, const char *uid, struct pod *pod)
         return task != NULL;
     }
     if (task) {
-        cache->prey += pod->preemptable && !task->pod->preemptable;
+        cache->eased += pod->preemptable && !task->pod->preemptable;
         enum task_status before = task->status;
         const struct sched_node *node = task->node;
         bool moved = swap_pod(cache, task, pod);

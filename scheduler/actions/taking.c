@@ -3,6 +3,7 @@
  */
 #include "scheduler/actions/taking.h"
 #include "base/alloc.h"
+#include "base/timefmt.h"
 #include "loop/backoff.h"
 #include "scheduler/actions/actions.h"
 #include "scheduler/evict/evictor.h"
@@ -68,41 +69,41 @@ static bool is_between_queues(const struct taking *taking)
     return taking->type->kind == EVICT_RECLAIM || taking->type->kind == EVICT_GANG_RECLAIM;
 }
 
-/* Differs when somebody may be evicted, or placed, who could not be before. */
+/* Differs when somebody may find room, or be evicted, who could not before. */
 static uint64_t state_of(const struct cache *cache)
 {
-    return cache_chances(cache) + cache->prey;
+    return cache_chances(cache) + cache->eased;
 }
 
 /* Nothing has changed since nobody could be evicted for it, or too little time has passed. */
 static bool is_in_vain(struct scheduler *scheduler, struct sched_job *job, enum eviction_kind kind)
 {
     struct job_taking *last = &job->taking[kind];
-    int64_t wait = last->again_ns - loop_now(scheduler->params.loop);
-    if (!last->vain)
-        return false;
-    if (!last->due && last->state == state_of(&scheduler->cache))
-        return true;
-    last->due = wait > 0;
+    bool changed = last->state != state_of(&scheduler->cache);
+    if (changed && last->again_ns < last->due_ns)
+        last->due_ns = last->again_ns;
+    int64_t wait = last->due_ns - loop_now(scheduler->params.loop);
+    if (!last->vain || last->due_ns == INT64_MAX)
+        return last->vain > 0;
     if (wait > 0)
         loop_timer_set_earlier(scheduler->params.loop, &job->timer, wait);
     return wait > 0;
 }
 
-/* A job that waits for others to leave is looked at again, though nothing changes, for they may not
- * leave. */
 static void note_vain(struct scheduler *scheduler, struct sched_job *job, enum eviction_kind kind,
-                      enum evict_outcome outcome)
+                      int64_t due_ns)
 {
+    struct loop *loop = scheduler->params.loop;
     struct job_taking *last = &job->taking[kind];
     int64_t delay = backoff_delay(VAIN_FIRST, VAIN_MOST, last->vain);
-    last->again_ns = loop_now(scheduler->params.loop) + delay;
+    last->again_ns = loop_now(loop) + delay;
+    last->due_ns =
+        due_ns == INT64_MAX ? INT64_MAX : time_add(loop_now(loop), due_ns - loop_wall(loop));
     last->state = state_of(&scheduler->cache);
-    last->due = outcome == EVICT_NO_NEED;
     if (last->vain < UINT16_MAX)
         last->vain++;
-    if (last->due)
-        loop_timer_set_earlier(scheduler->params.loop, &job->timer, delay);
+    if (last->due_ns != INT64_MAX)
+        loop_timer_set_earlier(loop, &job->timer, last->due_ns - loop_now(loop));
 }
 
 int64_t taking_look(const struct sched_job *job, int64_t now)
@@ -110,8 +111,8 @@ int64_t taking_look(const struct sched_job *job, int64_t now)
     int64_t look = INT64_MAX;
     for (size_t i = 0; i < JOB_TAKING_COUNT; i++) {
         const struct job_taking *last = &job->taking[i];
-        if (last->vain && last->due && last->again_ns > now && last->again_ns < look)
-            look = last->again_ns;
+        if (last->vain && last->due_ns > now && last->due_ns < look)
+            look = last->due_ns;
     }
     return look;
 }
@@ -157,15 +158,14 @@ static void begin_plan(struct scheduler *scheduler, struct taking *taking, struc
 static void end_plan(struct scheduler *scheduler, struct taking *taking)
 {
     struct sched_job *job = taking->job;
-    const enum evict_outcome outcome = evict_plan_outcome(taking->plan);
-    if (outcome == EVICT_DECIDED) {
+    if (evict_plan_outcome(taking->plan) == EVICT_DECIDED) {
         evictor_decide(scheduler, job, taking->plan, taking->type->name);
         job->taking[taking->type->kind].vain = 0;
     } else if (taking->type->inside_too && !taking->inside &&
                config_job_ready(scheduler->config, job)) {
         vec_push(&taking->again, job);
     } else {
-        note_vain(scheduler, job, taking->type->kind, outcome);
+        note_vain(scheduler, job, taking->type->kind, evict_plan_due(taking->plan));
     }
     evict_plan_free(taking->plan);
     taking->plan = NULL;

@@ -139,8 +139,25 @@ static void add_owner(struct evict_plan *plan, struct sched_job *job, size_t fir
                                                   .partly = partly}));
 }
 
+static void note_due(struct evict_plan *plan, int64_t due_ns)
+{
+    if (due_ns > plan->wall_ns && due_ns < plan->due_ns)
+        plan->due_ns = due_ns;
+}
+
+/* Says when that may change by itself, too. */
+static bool might_go(struct evict_plan *plan, const struct sched_task *task, bool best_effort)
+{
+    if (!may_go(plan, task, best_effort))
+        return false;
+    note_due(plan, task->pod->spared_until_ns);
+    return evict_lets_go(plan, task);
+}
+
 static void take_leaving(struct evict_plan *plan, struct sched_task *task)
 {
+    if (task->pod->meta.deleted_ns)
+        note_due(plan, task->pod->meta.deleted_ns + STUCK_NS); /* it may not leave */
     vec_push(&plan->leaving, ((struct evict_leaving){task, task->node}));
     evict_move(evict_cache(plan), task, TASK_LEAVING, NULL);
 }
@@ -159,7 +176,7 @@ static void collect_job(struct evict_plan *plan, struct sched_job *job, bool bes
         struct sched_task *task = container_of(link, struct sched_task, link);
         if (will_leave(plan, task))
             take_leaving(plan, task);
-        else if (gives && may_go(plan, task, best_effort) && evict_lets_go(plan, task))
+        else if (gives && might_go(plan, task, best_effort))
             add_candidate(plan, task);
         else
             partly = partly || is_live(task);

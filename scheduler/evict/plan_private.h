@@ -97,6 +97,7 @@ struct evict_plan {
     bool gang;   /* all that it wants, or nothing */
     bool ranked; /* the plugin priority has a say */
     int64_t wall_ns;
+    int64_t due_ns; /* see evict_plan_due */
 
     size_t cursor; /* into the map of jobs, the nodes or the units, by stage */
     VEC(struct evict_owner) owners;

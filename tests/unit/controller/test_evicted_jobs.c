@@ -18,7 +18,7 @@ static void evict_three_times(struct server *server)
         server->grace_ms = graces_ms[i - 1];
         server->lag_ms = lags_ms[i - 1];
         server_delete_pod(server, "j-w-1");
-        run(server, 40000);
+        run(server, 60000);
         assert_string_equal(play_phase(server), "Running");
         assert_int_equal(play_number(server, "running"), 3);
         assert_int_equal(play_number(server, "retryCount"), i);
