@@ -5,9 +5,8 @@
  * Each action evicts for the jobs that starve by config_job_starving, one after the other in the
  * order in which queues and jobs take turns: evict/plan.h decides, evict/evictor.h carries out. A
  * job for which nobody could be evicted is not looked at again before something changed that could
- * matter, and then after a while that grows from 1 to 30 seconds; one for which others leave
- * already is looked at again after that while in any case. Lives within one run of an action; loop
- * thread only.
+ * matter, and then after a while that grows from 1 to 30 seconds; or when the answer may
+ * be another by itself (evict_plan_due). Lives within one run of an action; loop thread only.
  */
 #ifndef PUMICE_SCHEDULER_ACTIONS_TAKING_H
 #define PUMICE_SCHEDULER_ACTIONS_TAKING_H
