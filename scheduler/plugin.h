@@ -12,6 +12,8 @@
 #include "scheduler/arguments.h"
 #include "scheduler/cache.h"
 
+struct scheduler;
+
 /* Points that the configuration can switch off; config.c has their names there. */
 enum plugin_point {
     POINT_JOB_ORDER,
@@ -100,6 +102,10 @@ struct plugin_type {
      * for what cannot be passed over, not for single values of a wrong type. */
     int (*open)(struct plugin *plugin, struct error *err);
     void (*close)(struct plugin *plugin);
+    /* The configuration is taken into use by `scheduler`, which outlives the plugin; for those that
+     * have more to do than to answer. From here on they may change the cache between cycles and
+     * in `begin`. May be NULL. */
+    void (*attach)(struct plugin *plugin, struct scheduler *scheduler);
     /* Before the first action of a cycle. */
     void (*begin)(struct plugin *plugin, const struct cache *cache);
     /* Which comes first: <0, 0, >0. The first plugin that is not 0 decides. */
@@ -146,6 +152,12 @@ struct plugin_type {
      * text that lives as long as the plugin), or NULL. */
     const char *(*crowded)(const struct plugin *plugin, const struct pod_class *cls,
                            const struct sched_node *node);
+    /* No node was found for the first pod of a group that waits, by its table, which is up to date.
+     * True when that is also for a reason that the plugin gives in `crowded`, or withdraws. */
+    bool (*missed)(struct plugin *plugin, struct cache *cache, const struct task_group *group,
+                   const struct fit_table *table);
+    /* A pod is about to be bound to its node, or (`failed`) that came to nothing. */
+    void (*binding)(struct plugin *plugin, const struct sched_task *task, bool failed);
     /* Adds what the tables are to look at for it, as far as its points are enabled; a weight of 0 is
      * not looked at. */
     void (*rules)(const struct plugin *plugin, struct node_rules *rules);

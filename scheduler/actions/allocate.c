@@ -59,6 +59,7 @@ struct allocate {
     int64_t spent_ns;                    /* what the action had taken when it began */
     bool refused;                        /* the queue could not have a pod, or the gang */
     struct buf share;                    /* what the plugin said that did */
+    bool kept_off;                       /* a plugin kept a pod off nodes with room */
     struct task_group *failed;           /* the group whose pod found no node first, or NULL */
     uint32_t would;                      /* pods placed when it did */
     uint64_t signature;                  /* of the reasons in `nodes` */
@@ -241,6 +242,7 @@ static void begin_attempt(struct scheduler *scheduler, struct allocate *allocate
     allocate->bound = 0;
     allocate->failed = NULL;
     allocate->refused = false;
+    allocate->kept_off = false;
     buf_reset(&allocate->nodes);
     job->attempt_ns = loop_now(scheduler->params.loop);
     job->attempts++;
@@ -318,6 +320,8 @@ static void note_failure(struct scheduler *scheduler, struct allocate *allocate,
                          struct task_group *group, const struct fit_table *table)
 {
     group->failed = allocate->attempt;
+    if (config_missed(scheduler->config, &scheduler->cache, group, table))
+        allocate->kept_off = true;
     if (allocate->failed || allocate->refused)
         return;
     allocate->failed = group;
@@ -381,13 +385,20 @@ static void end_search(struct scheduler *scheduler, struct allocate *allocate, e
     allocate->stage = next;
 }
 
+static void give_up(struct scheduler *scheduler, struct allocate *allocate)
+{
+    if (job_gang_ready(allocate->job) && !allocate->failed && !allocate->refused)
+        why_unready(scheduler, allocate->job);
+    end_search(scheduler, allocate, STAGE_UNDO);
+}
+
 static void step_gang(struct scheduler *scheduler, struct allocate *allocate)
 {
     struct sched_job *job = allocate->job;
     if (config_job_ready(scheduler->config, job))
         end_search(scheduler, allocate, STAGE_BIND);
     else if (!place_gang_pod(scheduler, allocate))
-        end_search(scheduler, allocate, STAGE_UNDO);
+        give_up(scheduler, allocate);
 }
 
 /* ---- outcomes -------------------------------------------------------------------------------- */
@@ -427,11 +438,13 @@ static void step_undo(struct scheduler *scheduler, struct allocate *allocate)
     if (statement_undo(cache, &allocate->statement))
         return;
     holds_restore(cache);
-    if (allocate->refused && !allocate->failed)
+    if (allocate->kept_off)
+        reserve_spare(cache, job);
+    else if (allocate->refused && !allocate->failed)
         reserve_refused(scheduler, job);
     else if (allocate->failed)
         reserve_failed(cache, job);
-    if (allocate->failed && reserve_yield(scheduler, job, allocate->failed->cls)) {
+    if (allocate->failed && !allocate->kept_off && reserve_yield(scheduler, job, allocate->failed->cls)) {
         allocate->stage = STAGE_PICK;
         job->failed_at = UINT64_MAX;
     } else {
