@@ -63,9 +63,9 @@ static void write_resource(struct json_writer *writer, const char *name, amount_
 static int64_t status_number(enum task_status status)
 {
     static const int64_t numbers[TASK_STATUS_COUNT] = {
-        [TASK_PENDING] = 1,   [TASK_HELD] = 1,        [TASK_GATED] = 1,    [TASK_ALLOCATED] = 2,
-        [TASK_BINDING] = 8,   [TASK_BOUND] = 16,      [TASK_RUNNING] = 32, [TASK_RELEASING] = 64,
-        [TASK_LEAVING] = 64,  [TASK_SUCCEEDED] = 128, [TASK_FAILED] = 256, [TASK_UNKNOWN] = 512};
+        [TASK_PENDING] = 1,  [TASK_HELD] = 1,        [TASK_GATED] = 1,    [TASK_ALLOCATED] = 2,
+        [TASK_BINDING] = 8,  [TASK_BOUND] = 16,      [TASK_RUNNING] = 32, [TASK_RELEASING] = 64,
+        [TASK_LEAVING] = 64, [TASK_SUCCEEDED] = 128, [TASK_FAILED] = 256, [TASK_UNKNOWN] = 512};
     return numbers[status];
 }
 
@@ -166,7 +166,8 @@ static void write_tasks(struct json_writer *writer, const struct sched_job *job)
 {
     unsigned left = TASKS_MAX;
     json_w_member_object(writer, "Tasks");
-    for (const struct list *link = job->tasks.next; link != &job->tasks && left; link = link->next) {
+    for (const struct list *link = job->tasks.next; link != &job->tasks && left;
+         link = link->next) {
         const struct sched_task *task = const_container_of(link, struct sched_task, link);
         json_w_member_object(writer, task->pod->meta.uid);
         write_task_head(writer, task);

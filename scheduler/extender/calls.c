@@ -98,8 +98,7 @@ static void leave_alone(struct extender *extender, const struct extender_call *c
     if (extender->settings.ignorable || is_told(call->verb) ||
         call->sent_ns < extender->quiet_until_ns)
         return;
-    int64_t delay =
-        backoff_delay(EXTENDER_RETRY_FIRST, EXTENDER_RETRY_MOST, extender->failures++);
+    int64_t delay = backoff_delay(EXTENDER_RETRY_FIRST, EXTENDER_RETRY_MOST, extender->failures++);
     extender->quiet_until_ns = now + delay;
     extender->silence = *why;
 }
@@ -115,13 +114,12 @@ static void fail(struct extender_call *call, const char *why, bool always)
 /* What an answer says of itself; negative and `err` when it is none. */
 static int check(const struct kube_result *result, struct error *err)
 {
-    if (result->outcome != KUBE_ANSWERED) {
+    if (result->error.cls != ERROR_NONE) {
         *err = result->error;
         return -1;
     }
     if (result->status != 200)
-        return error_set(err, ERROR_RETRY, "HTTP status %d%s%s", result->status,
-                         result->error.text[0] ? ": " : "", result->error.text);
+        return error_set(err, ERROR_RETRY, "HTTP %d, which is not 200", result->status);
     if (result->body.n > EXTENDER_ANSWER_MAX)
         return error_set(err, ERROR_LIMIT, "the answer is larger than allowed");
     return 0;
@@ -163,17 +161,17 @@ static void send_call(struct extender_call *call)
         extender->telling = true;
     else
         extender->asked++;
-    call->sent = kube_start(extender->transport,
-                            &(struct kube_call_spec){
-                                .method = KUBE_POST,
-                                .path = str_of(extender->settings.paths[call->verb]),
-                                .content = KUBE_JSON,
-                                .body = buf_str(&call->body),
-                                .timeout_ns = extender->settings.timeout_ns,
-                                .answer_max = EXTENDER_ANSWER_MAX,
-                                .on_done = on_done,
-                                .arg = call,
-                            });
+    call->sent =
+        kube_start(extender->transport, &(struct kube_call_spec){
+                                            .method = KUBE_POST,
+                                            .path = str_of(extender->settings.paths[call->verb]),
+                                            .content = KUBE_JSON,
+                                            .body = buf_str(&call->body),
+                                            .timeout_ns = extender->settings.timeout_ns,
+                                            .answer_max = EXTENDER_ANSWER_MAX,
+                                            .on_done = on_done,
+                                            .arg = call,
+                                        });
     buf_clear(&call->body);
 }
 

@@ -1,11 +1,11 @@
 /*
  * A user's own HTTP server that is asked about nodes, jobs and queues: the plugin "extender".
  *
- * Nothing waits for it. What is not known is asked while a cycle runs and used in a later one, which
- * the answer wakes; until then it counts as the worst, for those that need to know. Questions about
- * nodes (opinions.c) are asked for a class of pods whose pods found no node, about the best nodes
- * that have room; those about jobs and queues (jobs.c) when they are to be judged. What the server is
- * only told is sent one after the other (calls.c). Loop thread only.
+ * Nothing waits for it. What is not known is asked while a cycle runs and used in a later one,
+ * which the answer wakes; until then it counts as the worst, for those that need to know. Questions
+ * about nodes (opinions.c) are asked for a class of pods whose pods found no node, about the best
+ * nodes that have room; those about jobs and queues (jobs.c) when they are to be judged. What the
+ * server is only told is sent one after the other (calls.c). Loop thread only.
  */
 #ifndef PUMICE_SCHEDULER_EXTENDER_H
 #define PUMICE_SCHEDULER_EXTENDER_H

@@ -4,8 +4,8 @@
 #ifndef PUMICE_SCHEDULER_EXTENDER_PRIVATE_H
 #define PUMICE_SCHEDULER_EXTENDER_PRIVATE_H
 
-#include "json/writer.h"
 #include "scheduler/extender/extender.h"
+#include "json/writer.h"
 
 /* ---- calls: calls.c -------------------------------------------------------------------------- */
 
@@ -55,12 +55,13 @@ typedef void extender_fail_fn(struct extender_call *call, const char *why);
 
 extender_take_fn extender_take_predicate, extender_take_scores; /* opinions.c */
 extender_fail_fn extender_fail_predicate, extender_fail_scores;
-extender_take_fn extender_take_enqueueable, extender_take_ready, extender_take_overused; /* jobs.c */
+extender_take_fn extender_take_enqueueable, extender_take_ready,
+    extender_take_overused; /* jobs.c */
 extender_fail_fn extender_fail_enqueueable, extender_fail_ready, extender_fail_overused;
 extender_take_fn extender_take_told;
 
-/* Reads one number or boolean (as 0 or 1) and one text of an answer; members that are absent stay as
- * they are, a NULL name is not looked for. `text` is appended to. */
+/* Reads one number or boolean (as 0 or 1) and one text of an answer; members that are absent stay
+ * as they are, a NULL name is not looked for. `text` is appended to. */
 int extender_read(struct str body, const char *number_name, int64_t *number, const char *text_name,
                   struct buf *text, struct error *err);
 

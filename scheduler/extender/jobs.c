@@ -2,10 +2,10 @@
  * What the extender thinks of jobs and queues, and what it is told of them.
  *
  * A job that asks to enter is refused until there is an answer. Whether it is ready is asked for
- * each state in which it is to be judged, once the plugins before find it ready; what the last answer
- * said counts for states that are new, "no" before the first; a job that runs stays ready until it
- * is said not to be. A failure counts as in the reference: ready and overused, unless failures are
- * ignored.
+ * each state in which it is to be judged, once the plugins before find it ready; what the last
+ * answer said counts for states that are new, "no" before the first; a job that runs stays ready
+ * until it is said not to be. A failure counts as in the reference: ready and overused, unless
+ * failures are ignored.
  */
 #include "base/intern.h"
 #include "base/log.h"
@@ -27,11 +27,11 @@ struct extender_job {
     bool asked_to_enter;         /* the answer is awaited */
     bool answered;
     enum plugin_vote vote;
-    char *why;               /* owned; of a refusal that is a failure, else NULL */
-    int64_t enters_until_ns; /* the answer stands until then */
-    uint16_t enter_failures; /* in a row */
-    bool asked_if_ready;     /* likewise */
-    bool judged, ready;      /* by the last answer */
+    char *why;                           /* owned; of a refusal that is a failure, else NULL */
+    int64_t enters_until_ns;             /* the answer stands until then */
+    uint16_t enter_failures;             /* in a row */
+    bool asked_if_ready;                 /* likewise */
+    bool judged, ready;                  /* by the last answer */
     struct job_state states[STATES_MAX]; /* a ring */
     uint32_t states_n, states_next;
     uint16_t ready_failures;
@@ -205,11 +205,7 @@ int extender_take_enqueueable(struct extender_call *call, struct str body, struc
     int64_t status = 0;
     if (extender_read(body, "status", &status, NULL, NULL, err) < 0)
         return -1;
-    enter_answered(call,
-                   status > 0   ? VOTE_PERMIT
-                   : status < 0 ? VOTE_REJECT
-                                : VOTE_ABSTAIN,
-                   NULL);
+    enter_answered(call, status > 0 ? VOTE_PERMIT : status < 0 ? VOTE_REJECT : VOTE_ABSTAIN, NULL);
     return 0;
 }
 
@@ -256,9 +252,7 @@ bool extender_ready(struct extender *extender, const struct sched_job *job)
         known->asked_if_ready = true;
         ask_job(extender, EXTENDER_JOB_READY, job, signature);
     }
-    bool ready = state          ? state->ready
-                 : known->judged ? known->ready
-                                 : has_started(job);
+    bool ready = state ? state->ready : known->judged ? known->ready : has_started(job);
     if (!ready)
         extender_wait(extender, &extender->unready, job,
                       known->asked_if_ready ? INT64_MAX
@@ -349,8 +343,8 @@ bool extender_overused(struct extender *extender, const struct sched_queue *queu
         extender_submit(call);
     }
     if (known->overused && !known->asked)
-        extender_look_at(extender, now < known->until_ns ? known->until_ns
-                                                         : extender->quiet_until_ns);
+        extender_look_at(extender,
+                         now < known->until_ns ? known->until_ns : extender->quiet_until_ns);
     return known->overused;
 }
 

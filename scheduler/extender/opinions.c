@@ -5,7 +5,8 @@
  * EXTENDER_FRESH_NS. One against a node stays what is known of it until another takes its place, so
  * that the reason does not come and go; one for a node is dropped before a cycle. That is put off
  * while more nodes are asked about, lest a gang that needs many never have them all at one time.
- * Tables of fit.c look at a node again when the opinion of it changes: it is logged like any change.
+ * Tables of fit.c look at a node again when the opinion of it changes: it is logged like any
+ * change.
  */
 #include "base/intern.h"
 #include "loop/backoff.h"
@@ -14,9 +15,9 @@
 #include "scheduler/fit.h"
 #include "scheduler/plugins/score.h"
 
-#define TEXTS_MAX 200     /* that tables can tell apart, and that are kept */
-#define TEXT_SIZE_MAX 256 /* bytes of one */
-#define BUSY_NS NSEC_PER_SEC /* after an answer, more is about to be asked */
+#define TEXTS_MAX 200                  /* that tables can tell apart, and that are kept */
+#define TEXT_SIZE_MAX 256              /* bytes of one */
+#define BUSY_NS NSEC_PER_SEC           /* after an answer, more is about to be asked */
 #define GATHER_NS (20 * NSEC_PER_MSEC) /* answers that come together are looked at together */
 #define IDLE_NS (60 * NSEC_PER_SEC)    /* what nobody needs for so long is dropped */
 
@@ -84,8 +85,7 @@ static struct str key_of(const uint64_t *id)
     return str_make((const char *)id, sizeof(*id));
 }
 
-static struct extender_class *class_of(const struct extender *extender,
-                                       const struct pod_class *cls)
+static struct extender_class *class_of(const struct extender *extender, const struct pod_class *cls)
 {
     return map_get(&extender->classes, key_of(&cls->id));
 }
@@ -186,9 +186,9 @@ static void consider(struct candidates *candidates, struct sched_node *node, int
                      bool known)
 {
     uint32_t at = candidates->n;
-    while (at > 0 && (known < candidates->best[at - 1].known ||
-                      (known == candidates->best[at - 1].known &&
-                       score > candidates->best[at - 1].score)))
+    while (at > 0 &&
+           (known < candidates->best[at - 1].known ||
+            (known == candidates->best[at - 1].known && score > candidates->best[at - 1].score)))
         at--;
     if (at >= candidates->most)
         return;
@@ -353,8 +353,8 @@ static void settle(struct extender *extender, struct extender_class *cls, struct
         touch(extender, (uint32_t)(opinion - cls->opinions), opinion->node);
 }
 
-static void answered(struct extender *extender, struct extender_class *cls,
-                     struct opinion *opinion, enum extender_verb verb)
+static void answered(struct extender *extender, struct extender_class *cls, struct opinion *opinion,
+                     enum extender_verb verb)
 {
     opinion->awaited &= ~(1U << verb);
     if (!opinion->awaited)

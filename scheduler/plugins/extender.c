@@ -3,8 +3,8 @@
  * may enter their queues and start, and which queues have had their share. Everything that it is
  * asked and told is in scheduler/extender/; here are the arguments.
  */
-#include "base/log.h"
 #include "scheduler/extender/extender.h"
+#include "base/log.h"
 #include "scheduler/plugins/plugins.h"
 
 #define PREFIX "extender."
