@@ -75,9 +75,9 @@ const char *config_filter(const struct sched_config *config, const struct pod_cl
                           const struct node *node);
 const char *config_crowded(const struct sched_config *config, const struct pod_class *cls,
                            const struct sched_node *node);
-/* See plugin_type.missed; true when any plugin says so. */
-bool config_missed(const struct sched_config *config, struct cache *cache,
-                   const struct task_group *group, const struct fit_table *table);
+/* See plugin_type.missed; the most that any plugin says. */
+enum plugin_miss config_missed(const struct sched_config *config, struct cache *cache,
+                               const struct task_group *group, const struct fit_table *table);
 void config_binding(const struct sched_config *config, const struct sched_task *task, bool failed);
 int64_t config_score(const struct sched_config *config, const struct pod_class *cls,
                      const struct sched_node *node);

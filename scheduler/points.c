@@ -210,16 +210,18 @@ const char *config_crowded(const struct sched_config *config, const struct pod_c
     return NULL;
 }
 
-bool config_missed(const struct sched_config *config, struct cache *cache,
-                   const struct task_group *group, const struct fit_table *table)
+enum plugin_miss config_missed(const struct sched_config *config, struct cache *cache,
+                               const struct task_group *group, const struct fit_table *table)
 {
-    bool any = false;
+    enum plugin_miss most = MISS_NONE;
     each_plugin(plugin, config)
     {
-        if (plugin->enabled[POINT_PREDICATE] && plugin->type->missed)
-            any = plugin->type->missed(plugin, cache, group, table) || any;
+        if (!plugin->enabled[POINT_PREDICATE] || !plugin->type->missed)
+            continue;
+        enum plugin_miss miss = plugin->type->missed(plugin, cache, group, table);
+        most = miss > most ? miss : most;
     }
-    return any;
+    return most;
 }
 
 void config_binding(const struct sched_config *config, const struct sched_task *task, bool failed)

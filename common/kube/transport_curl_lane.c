@@ -5,9 +5,9 @@
  * when that was answered: a burst onto no connection would make libcurl open several, and when the
  * server is away the queue fails at once instead of one connect timeout after the other. (A server
  * that is none of Kubernetes' gets the calls themselves, each on a connection of its own if need
- * be.) More calls than one connection carries open a second one in the same way. libcurl is never handed
- * more than the connections have streams for, because it looks at everything it queues each time
- * something ends.
+ * be.) More calls than one connection carries open a second one in the same way. libcurl is never
+ * handed more than the connections have streams for, because it looks at everything it queues each
+ * time something ends.
  *
  * Lists change anywhere; handles are added and removed only in functions that the loop calls.
  */

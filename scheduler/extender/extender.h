@@ -100,9 +100,9 @@ const char *extender_refuses(struct extender *extender, const struct pod_class *
 int64_t extender_score(struct extender *extender, const struct pod_class *cls,
                        const struct sched_node *node);
 /* The first pod of the group found no node: asks about the best ones of those that
- * extender_refuses keeps it off, as far as it may. True when there are any. */
-bool extender_missed(struct extender *extender, const struct task_group *group,
-                     const struct fit_table *table);
+ * extender_refuses keeps it off, as far as it may. */
+enum plugin_miss extender_missed(struct extender *extender, const struct task_group *group,
+                                 const struct fit_table *table);
 
 /* ---- jobs, queues and messages: jobs.c ------------------------------------------------------- */
 

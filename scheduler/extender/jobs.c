@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "loop/backoff.h"
 #include "scheduler/extender/extender_private.h"
+#include "scheduler/why.h"
 
 #define STATES_MAX 16 /* of a job that are remembered */
 #define UNREACHABLE "the extender failed"
@@ -181,6 +182,7 @@ static void enter_answered(struct extender_call *call, enum plugin_vote vote, co
     struct extender_job *known = job_find(extender, call->about);
     if (!known)
         return;
+    bool first = !known->answered;
     known->asked_to_enter = false;
     known->answered = true;
     known->vote = vote;
@@ -195,6 +197,8 @@ static void enter_answered(struct extender_call *call, enum plugin_vote vote, co
     struct sched_job *job = cached(extender, known);
     if (!job)
         return;
+    if (first && job->why.kind == WHY_ADMISSION)
+        why_clear(job); /* that it waits for the answer */
     cache_ask_again(job);
     cache_dirty(job->cache, job);
     scheduler_wake(extender->scheduler);

@@ -269,55 +269,67 @@ static void ask_about(struct extender *extender, struct extender_class *cls,
         ask_scores(extender, cls, task, candidates);
 }
 
-/* Finds the nodes that the extender keeps such pods off, and of these the best that may be asked
- * about; when that is for others, if there are any. */
-static bool search(struct extender *extender, const struct extender_class *cls,
-                   const struct task_group *group, const struct fit_table *table,
-                   struct candidates *candidates, int64_t *ret_retry)
+/* What a look at all nodes found. */
+struct search {
+    struct candidates candidates;
+    int64_t retry_ns; /* when others may be asked about again */
+    bool any;         /* the extender keeps such pods off one that has room, */
+    bool unsure;      /* though it has not refused it */
+};
+
+static void look_at(struct search *search, struct extender *extender,
+                    const struct extender_class *cls, const struct task_group *group,
+                    struct sched_node *node)
+{
+    const struct opinion *opinion = opinion_of(cls, node);
+    bool known = opinion && opinion->known;
+    search->any = true;
+    search->unsure = search->unsure || !known || opinion->failures > 0;
+    if (opinion && opinion->awaited)
+        return;
+    if (!known || opinion->until_ns <= extender_now(extender))
+        consider(&search->candidates, node,
+                 config_score(extender->scheduler->config, group->cls, node), known);
+    else if (opinion->until_ns < search->retry_ns)
+        search->retry_ns = opinion->until_ns;
+}
+
+static void search_nodes(struct search *search, struct extender *extender,
+                         const struct extender_class *cls, const struct task_group *group,
+                         const struct fit_table *table)
 {
     struct cache *cache = &extender->scheduler->cache;
-    int64_t now = extender_now(extender);
-    bool any = false;
     for (size_t i = 0; i < cache->nodes.n; i++) {
         struct sched_node *node = cache->nodes.items[i];
         const char *reason = node && node->object ? fit_reason(table, node) : NULL;
-        if (!reason || reason != extender_refuses(extender, group->cls, node))
-            continue;
-        const struct opinion *opinion = opinion_of(cls, node);
-        any = true;
-        if (opinion && opinion->awaited)
-            continue;
-        if (opinion && opinion->known && opinion->until_ns > now) {
-            *ret_retry = opinion->until_ns < *ret_retry ? opinion->until_ns : *ret_retry;
-            continue;
-        }
-        consider(candidates, node, config_score(extender->scheduler->config, group->cls, node),
-                 opinion && opinion->known);
+        if (reason && reason == extender_refuses(extender, group->cls, node))
+            look_at(search, extender, cls, group, node);
     }
     cache->work += cache->nodes.n;
-    return any;
 }
 
-bool extender_missed(struct extender *extender, const struct task_group *group,
-                     const struct fit_table *table)
+enum plugin_miss extender_missed(struct extender *extender, const struct task_group *group,
+                                 const struct fit_table *table)
 {
     if (!extender->scheduler || !asks(extender, group->cls))
-        return false;
+        return MISS_NONE;
     struct extender_class *cls = class_get(extender, group->cls);
-    struct candidates candidates = {.n = 0};
-    int64_t retry = INT64_MAX;
+    struct search search = {.retry_ns = INT64_MAX};
     bool quiet = !extender_may_ask(extender);
     if (!quiet && cls->open < EXTENDER_NODES_AT_ONCE)
-        candidates.most = EXTENDER_NODES_AT_ONCE - cls->open;
-    if (!search(extender, cls, group, table, &candidates, &retry))
-        return false;
+        search.candidates.most = EXTENDER_NODES_AT_ONCE - cls->open;
+    search_nodes(&search, extender, cls, group, table);
+    if (!search.any)
+        return MISS_NONE;
     cls->used_ns = extender_now(extender);
-    if (quiet && extender->quiet_until_ns < retry)
-        retry = extender->quiet_until_ns;
-    if (candidates.n)
-        ask_about(extender, cls, group, &candidates);
-    extender_wait(extender, &cls->waiters, group->job, retry);
-    return true;
+    if (quiet && extender->quiet_until_ns < search.retry_ns)
+        search.retry_ns = extender->quiet_until_ns;
+    if (search.candidates.n)
+        ask_about(extender, cls, group, &search.candidates);
+    extender_wait(extender, &cls->waiters, group->job, search.retry_ns);
+    if (!search.unsure)
+        return MISS_NONE;
+    return cls->open ? MISS_ASKED : MISS_KEPT_OFF;
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */

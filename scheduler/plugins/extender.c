@@ -115,8 +115,8 @@ static int64_t score(const struct plugin *plugin, const struct pod_class *cls,
     return extender_score(plugin->state, cls, node);
 }
 
-static bool missed(struct plugin *plugin, struct cache *cache, const struct task_group *group,
-                   const struct fit_table *table)
+static enum plugin_miss missed(struct plugin *plugin, struct cache *cache,
+                               const struct task_group *group, const struct fit_table *table)
 {
     (void)cache;
     return extender_missed(plugin->state, group, table);

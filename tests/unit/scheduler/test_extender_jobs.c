@@ -24,7 +24,7 @@ static void who_may_enter_is_asked_first(void **state)
     server.fake->deaf = true;
     struct test_group *group = add_gpu_gang(c, "g", 2);
     add_gang(c, "plain", 2, "1");
-    run_for(c, 500 * MS);
+    pass(c, 500 * MS);
     assert_int_equal(bound(c, "plain", NULL), 2);
     assert_int_equal(bound(c, "g", NULL), 0);
     assert_silent(group, "Inqueue");
@@ -49,7 +49,7 @@ static void an_abstention_lets_others_decide(void **state)
     add_gpu_nodes(c, 4, 1);
     server.answers[ENQUEUEABLE] = "{\"status\":0}";
     add_gpu_gang(c, "g", 2);
-    run(c);
+    pass(c, 2 * SECOND);
     assert_int_equal(bound(c, "g", NULL), 2);
     server_free(&server);
 }
@@ -62,7 +62,7 @@ static void who_may_not_enter_is_asked_again(void **state)
     add_gpu_nodes(c, 4, 1);
     server.answers[ENQUEUEABLE] = "{\"status\":-1}";
     struct test_group *group = add_gpu_gang(c, "g", 2);
-    run_for(c, 25 * SECOND);
+    pass(c, 25 * SECOND);
     assert_says(group, "the extender refuses it");
     assert_in_range(server.asked[ENQUEUEABLE], 2, 4);
     server.answers[ENQUEUEABLE] = "{\"status\":1}";
@@ -78,7 +78,7 @@ static void without_an_answer_nobody_enters(void **state)
     add_gpu_nodes(c, 4, 1);
     server.fake->deaf = true;
     struct test_group *group = add_gpu_gang(c, "g", 2);
-    run_for(c, 20 * SECOND);
+    pass(c, 20 * SECOND);
     assert_silent(group, "Inqueue");
     assert_says(group, "the extender failed: no answer in time");
     server.fake->deaf = false;
@@ -110,14 +110,14 @@ static void a_job_starts_when_it_is_ready(void **state)
     server.answers[READY] = "{\"status\":false}";
     struct test_group *group = add_gpu_gang(c, "g", 2);
     add_gang(c, "plain", 2, "1");
-    run_for(c, 25 * SECOND);
+    pass(c, 25 * SECOND);
     assert_int_equal(bound(c, "plain", NULL), 2);
     assert_int_equal(bound(c, "g", NULL), 0);
     assert_says(group, "has not found the job ready");
     assert_in_range(server.asked[READY], 2, 5);
     server.answers[READY] = "{\"status\":true}";
     assert_true(time_to_bind(c, "g", 2, 11 * SECOND) > 0);
-    run_for(c, 60 * SECOND);
+    pass(c, 60 * SECOND);
     assert_int_equal(bound(c, "g", NULL), 2);
     server_free(&server);
 }
@@ -146,7 +146,7 @@ static void whoever_fails_finds_them_ready_unless_ignored(void **state)
         add_gpu_nodes(c, 4, 1);
         server.status = 500;
         add_gpu_gang(c, "g", 2);
-        run_for(c, 5 * SECOND);
+        pass(c, 5 * SECOND);
         assert_int_equal(bound(c, "g", NULL), ignored ? 0 : 2);
         server_free(&server);
     }
@@ -162,10 +162,10 @@ static void a_queue_may_have_had_its_share(void **state)
     add_nodes(c, 4, 8);
     server.answers[OVERUSED] = "{\"overused\":true}";
     add_gang(c, "first", 2, "1"); /* before anything is known */
-    run_for(c, 3 * SECOND);
+    pass(c, 3 * SECOND);
     assert_int_equal(bound(c, "first", NULL), 2);
     struct test_group *second = add_gang(c, "second", 2, "1");
-    run_for(c, 25 * SECOND);
+    pass(c, 25 * SECOND);
     assert_int_equal(bound(c, "second", NULL), 0);
     assert_says(second, "has had its share");
     assert_true(str_find(str_of(server.bodies[OVERUSED]),
@@ -184,9 +184,9 @@ static void queues_with_a_failure_are_overused_unless_ignored(void **state)
         add_nodes(c, 4, 8);
         server.status = 500;
         add_gang(c, "first", 1, "1");
-        run_for(c, 5 * SECOND);
+        pass(c, 5 * SECOND);
         add_gang(c, "g", 2, "1");
-        run_for(c, 5 * SECOND);
+        pass(c, 5 * SECOND);
         assert_int_equal(bound(c, "g", NULL), ignored ? 2 : 0);
         server.status = 0;
         assert_true(ignored || time_to_bind(c, "g", 2, 31 * SECOND) > 0);
@@ -211,7 +211,7 @@ static void it_is_told_of_binds_in_order(void **state)
                          ",\"containers\":[{\"resources\":{\"requests\":{\"" GPU "\":\"1\"}}}]");
         pod->fail = i == 1 ? 422 : 0;
     }
-    run_for(c, 5 * SECOND);
+    pass(c, 5 * SECOND);
     assert_int_equal(bound(c, "g", NULL), 3);
     assert_str(buf_str(&server.told),
                "alloc g-w-0;alloc g-w-1;alloc g-w-2;dealloc g-w-1;alloc g-w-1;");
@@ -232,12 +232,12 @@ static void nothing_waits_for_what_is_told(void **state)
     int64_t took = time_to_bind(c, "g", 20, SECOND);
     assert_true(took > 0 && took < 200 * MS);
     assert_int_equal(calls_open(server.fake), 1);
-    run_for(c, 30 * SECOND);
+    pass(c, 30 * SECOND);
     assert_int_equal(calls_open(server.fake), 0);
     server.fake->deaf = false;
     server.answers[ALLOC] = "{\"errorMessage\":\"unknown pod\"}";
     add_gpu_gang(c, "h", 2);
-    run(c);
+    pass(c, 2 * SECOND);
     assert_int_equal(server.asked[ALLOC], 2);
     server_free(&server);
 }
@@ -255,7 +255,7 @@ static void calls_are_counted(void **state)
     add_gpu_nodes(c, 3, 8);
     server.answers[ALLOC] = "{\"errorMessage\":\"unknown pod\"}";
     add_gpu_gang(c, "g", 1);
-    run(c);
+    pass(c, 2 * SECOND);
     cleanup_buf struct buf page = BUF_INIT(1 << 20);
     metrics_print(all, &page);
     const char *const lines[] = {
@@ -325,7 +325,7 @@ static void without_a_connection_it_has_failed(void **state)
     add_gpu_nodes(c, 2, 8);
     struct test_group *group = add_gpu_gang(c, "g", 1);
     add_gang(c, "plain", 1, "1");
-    run_for(c, 15 * SECOND);
+    pass(c, 15 * SECOND);
     assert_int_equal(bound(c, "g", NULL), 0);
     assert_int_equal(bound(c, "plain", NULL), 1);
     assert_says(group, "failed: there is no way to other servers");
