@@ -110,8 +110,8 @@ struct plugin_type {
     int (*open)(struct plugin *plugin, struct error *err);
     void (*close)(struct plugin *plugin);
     /* The configuration is taken into use by `scheduler`, which outlives the plugin: for those that
-     * learn something at any time. They may then have nodes looked at and jobs asked for again, also
-     * between two steps of a cycle; jobs are tried again from `begin`. */
+     * learn something at any time. They may then have nodes looked at and jobs asked for again,
+     * also between two steps of a cycle; jobs are tried again from `begin`. */
     void (*attach)(struct plugin *plugin, struct scheduler *scheduler);
     /* Before the first action of a cycle. */
     void (*begin)(struct plugin *plugin, const struct cache *cache);

@@ -1,8 +1,8 @@
 /*
  * The extender's calls: when they are sent, what their end means, and when the scheduler is woken.
  *
- * Questions are sent in the order in which they came, EXTENDER_CALLS_MAX at once. Messages are sent
- * one after the other, beside them, so that they arrive in order. A server that does not answer at
+ * Questions are sent in the order in which they came, several at once. Messages are sent one after
+ * the other, beside them, so that they arrive in order. A server that does not answer at
  * all is left alone for a while, if it matters what it says; messages are tried all the same.
  */
 #include "base/intern.h"
@@ -213,7 +213,7 @@ static void pump(void *arg)
 {
     struct extender *extender = arg;
     struct extender_call *call;
-    while (extender->asked < EXTENDER_CALLS_MAX && (call = first(&extender->asks)) != NULL)
+    while (extender->asked < EXTENDER_CALLS_MAX - 1 && (call = first(&extender->asks)) != NULL)
         go(call);
     while (!extender->telling && (call = first(&extender->tells)) != NULL) {
         extender->untold--;

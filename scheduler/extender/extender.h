@@ -19,7 +19,7 @@
 /* After a failure it is asked again no sooner. */
 #define EXTENDER_RETRY_FIRST NSEC_PER_SEC
 #define EXTENDER_RETRY_MOST (30 * NSEC_PER_SEC)
-/* Calls at once, and of these for nodes of one class of pods. */
+/* Calls at once, one of them for messages; and nodes that are asked about for a class of pods. */
 #define EXTENDER_CALLS_MAX 32
 #define EXTENDER_NODES_AT_ONCE 16
 #define EXTENDER_ANSWER_MAX ((size_t)10 << 20)

@@ -211,6 +211,27 @@ static void a_refusal_is_reconsidered(void **state)
     server_free(&server);
 }
 
+/* Answers grow old and are asked for again, but what the job says stays. */
+static void reasons_do_not_come_and_go(void **state)
+{
+    struct server server;
+    struct cluster *c = cluster_of(&server, MANAGED PREDICATES);
+    (void)state;
+    add_gpu_nodes(c, 5, 8);
+    server.only = "n03";
+    struct test_group *group = add_gpu_gang(c, "large", 9);
+    pass(c, 20 * SECOND);
+    assert_says(group, "4 refused by the extender: no licence");
+    assert_says(group, "1 Insufficient " GPU);
+    unsigned patches = group->patches;
+    for (int i = 0; i < 300; i++) {
+        pass(c, SECOND);
+        assert_silent(group, "waiting for the extender");
+    }
+    assert_true(group->patches - patches <= 5);
+    server_free(&server);
+}
+
 /* ---- failures -------------------------------------------------------------------------------- */
 
 /* How long a job that needs no extender takes, beside one that does or alone. */
@@ -500,6 +521,7 @@ int main(void)
         cmocka_unit_test(a_slow_server_places_large_gangs),
         cmocka_unit_test(an_answer_counts_for_a_while),
         cmocka_unit_test(a_refusal_is_reconsidered),
+        cmocka_unit_test(reasons_do_not_come_and_go),
         cmocka_unit_test(one_that_hangs_delays_nobody_else),
         cmocka_unit_test(a_failure_keeps_its_jobs_waiting),
         cmocka_unit_test(scores_may_fail_too),
