@@ -170,6 +170,21 @@ static void a_slow_server_places_large_gangs(void **state)
     server_free(&server);
 }
 
+/* Refusals grow old before all nodes are known: those that nobody asked about come first. */
+static void the_last_node_gets_its_turn(void **state)
+{
+    struct server server;
+    struct cluster *c = cluster_of(&server, MANAGED PREDICATES);
+    (void)state;
+    add_gpu_nodes(c, 99, 1);
+    use_extender(&server, MANAGED PREDICATES "      extender.httpTimeout: 5s\n");
+    server.latency_ns = 2500 * MS;
+    server.only = "n98";
+    add_gpu_gang(c, "g", 1);
+    assert_true(time_to_bind(c, "g", 1, 20 * SECOND) > 0);
+    server_free(&server);
+}
+
 static void an_answer_counts_for_a_while(void **state)
 {
     struct server server;
@@ -390,6 +405,26 @@ static void ignored_scores_leave_refusals(void **state)
 }
 
 /* Its jobs hold no nodes that others could have: whether room is what they lack is not known. */
+static void what_was_held_before_it_hung_is_let_go(void **state)
+{
+    struct server server;
+    struct cluster *c = cluster_of(&server, MANAGED PREDICATES);
+    (void)state;
+    add_gpu_nodes(c, 20, 1);
+    struct test_group *all = add_gpu_gang(c, "all", 20);
+    pass(c, 2 * SECOND);
+    set_phase(c, "all", "Running");
+    add_gpu_gang(c, "g", 2);
+    pass(c, 330 * SECOND);
+    assert_false(list_empty(&c->scheduler->cache.reservations));
+    server.fake->deaf = true;
+    end_pods_of(c, all, false);
+    pass(c, 5 * SECOND);
+    assert_int_equal(bound(c, "g", NULL), 0);
+    assert_true(list_empty(&c->scheduler->cache.reservations));
+    server_free(&server);
+}
+
 static void who_waits_for_it_holds_no_nodes(void **state)
 {
     struct server server;
@@ -519,6 +554,7 @@ int main(void)
         cmocka_unit_test(a_gang_is_placed_whole),
         cmocka_unit_test(all_nodes_are_asked_about_before_it_gives_up),
         cmocka_unit_test(a_slow_server_places_large_gangs),
+        cmocka_unit_test(the_last_node_gets_its_turn),
         cmocka_unit_test(an_answer_counts_for_a_while),
         cmocka_unit_test(a_refusal_is_reconsidered),
         cmocka_unit_test(reasons_do_not_come_and_go),
@@ -529,6 +565,7 @@ int main(void)
         cmocka_unit_test(a_dead_server_is_left_alone),
         cmocka_unit_test(ignorable_failures_permit),
         cmocka_unit_test(ignored_scores_leave_refusals),
+        cmocka_unit_test(what_was_held_before_it_hung_is_let_go),
         cmocka_unit_test(who_waits_for_it_holds_no_nodes),
         cmocka_unit_test(an_answer_may_come_after_the_job_is_gone),
         cmocka_unit_test(a_node_may_take_the_place_of_another),
