@@ -60,9 +60,9 @@ struct sched_task {
     struct list placed;       /* among those on nodes that have its labels (census.h) */
     struct heap_node waiting; /* in the group's heap while TASK_PENDING */
     int64_t held_until_ns;    /* while TASK_HELD */
-    uint64_t told;            /* signature of the reason its condition shows, 0 for none */
-    uint64_t told_event;      /* signature of the reason its last event named */
     int64_t told_ns;          /* loop time of the last write of that condition */
+    uint32_t told;            /* mark of the reason its condition shows, 0 for none (teller.c) */
+    uint32_t told_event;      /* mark of the reason its last event named */
     uint16_t bind_failures;   /* in a row */
     enum task_status status;
 };

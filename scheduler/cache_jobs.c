@@ -529,8 +529,9 @@ static bool swap_pod(struct cache *cache, struct sched_task *task, struct pod *p
 {
     struct pod *old = task->pod;
     bool moves = old->cls != pod->cls || old->labels != pod->labels ||
-                 old->index != pod->index || old->role != pod->role || old->priority != pod->priority ||
-                 old->group != pod->group || old->gated_by_others != pod->gated_by_others;
+                 old->indexed != pod->indexed || old->role != pod->role ||
+                 old->priority != pod->priority || old->group != pod->group ||
+                 old->gated_by_others != pod->gated_by_others;
     if (!moves) {
         task->pod = pod_ref(pod);
         pod_unref(old);

@@ -49,14 +49,14 @@ bool population_means(const struct cache *cache, const struct population *popula
 static bool may_mean(const struct cache *cache, const struct population *population,
                      const struct label_set *set)
 {
-    struct pod_labels labels = {set, NULL};
+    struct pod_labels labels = {set, -1};
     return has_namespace(cache, population, set->ns) &&
            (population->by_index || selects(population, &labels));
 }
 
 static bool means_task(const struct population *population, const struct sched_task *task)
 {
-    struct pod_labels labels = {task->pod->labels, task->pod->index};
+    struct pod_labels labels = pod_labels_of(task->pod);
     return !population->by_index || selects(population, &labels);
 }
 
@@ -214,7 +214,7 @@ static void carried_put(struct cache *cache, struct carried *carried)
     population_put(cache, population);
 }
 
-static void carry(const struct pod_term *term, struct carried *carried, uint32_t node, int sign)
+static void carry(const struct pod_term *term, struct carried *carried, uint32_t node, int64_t sign)
 {
     switch (term->kind) {
     case TERM_ANTI_AFFINITY:

@@ -35,7 +35,8 @@ struct sched_config *sched_config_default(void);
 /* From YAML; NULL and `err` when the file is to be rejected. */
 struct sched_config *sched_config_parse(struct str yaml, struct error *err);
 void sched_config_free(struct sched_config *config);
-/* Fills `crowded`, `scorers` and `rules` for the plugins there are; sched_config_parse has done so. */
+/* Fills `crowded`, `scorers` and `rules` for the plugins there are; sched_config_parse has done so.
+ */
 void sched_config_note_askers(struct sched_config *config);
 bool sched_config_has_action(const struct sched_config *config, const char *name);
 bool sched_config_has_plugin(const struct sched_config *config, const char *name);

@@ -10,8 +10,8 @@
  * the better one of places 2p and 2p + 1, and node i stands at place cap + i. A change goes up the
  * tree only as far as it changes who wins, which is two places on average.
  */
-#include "scheduler/fit_private.h"
 #include "base/ensure.h"
+#include "scheduler/fit_private.h"
 #include "scheduler/holds.h"
 #include "scheduler/images.h"
 #include "scheduler/plugins/score.h"
@@ -340,7 +340,8 @@ static struct kin kin_of(const struct task_group *group)
     const struct heap_node *first = heap_peek(&group->pending);
     const struct sched_task *task =
         first ? const_container_of(first, struct sched_task, waiting) : NULL;
-    return (struct kin){group->cls, group->labels, task ? task->pod->index : NULL};
+    struct pod_labels labels = {group->labels, -1};
+    return (struct kin){group->cls, task ? pod_labels_of(task->pod) : labels};
 }
 
 /* How many pods of a group have to find their place together, this one included. */

@@ -21,16 +21,16 @@ struct fit_table {
     struct pod_class *cls; /* counted */
     char *key;             /* owned; in cache->tables_by_key; NULL: it hangs on its class */
     int64_t *scores; /* by node; UNFIT when it does not fit; without what depends on other nodes */
-    uint32_t *winners; /* nodes, see fit.c */
-    uint8_t *barred;   /* by node: why such pods never go there: number of a text, 0: they may */
-    uint8_t *reason;   /* by node: why it does not fit now, 0 when it does */
-    uint32_t n, cap;   /* nodes, places for them */
-    uint32_t room;     /* nodes with a score that is not UNFIT */
-    uint32_t fits;     /* nodes that fit; fewer than that when neighbours refuse some */
-    uint32_t versions; /* of objects of nodes up to which `barred` is right */
-    uint64_t seen;     /* changes of the log that are in the table */
-    uint64_t generation;       /* of the configuration; 0: never filled */
-    uint64_t images;           /* where its images are, as of `scores` */
+    uint32_t *winners;   /* nodes, see fit.c */
+    uint8_t *barred;     /* by node: why such pods never go there: number of a text, 0: they may */
+    uint8_t *reason;     /* by node: why it does not fit now, 0 when it does */
+    uint32_t n, cap;     /* nodes, places for them */
+    uint32_t room;       /* nodes with a score that is not UNFIT */
+    uint32_t fits;       /* nodes that fit; fewer than that when neighbours refuse some */
+    uint32_t versions;   /* of objects of nodes up to which `barred` is right */
+    uint64_t seen;       /* changes of the log that are in the table */
+    uint64_t generation; /* of the configuration; 0: never filled */
+    uint64_t images;     /* where its images are, as of `scores` */
     VEC(const char *) reasons; /* texts by number less 1; number TABLE_REASONS is for all others */
 
     /* Scores that are set in relation to other nodes'. With any of these the best node is found by

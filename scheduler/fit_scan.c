@@ -92,8 +92,7 @@ static void refuse(struct fit_table *table)
     for (uint32_t i = 0; i < table->n; i++) {
         if (table->scores[i] == UNFIT)
             continue;
-        table->reason[i] =
-            fit_reason_number(table, neighbours_refuse(table->neighbours, i));
+        table->reason[i] = fit_reason_number(table, neighbours_refuse(table->neighbours, i));
         table->fits -= table->reason[i] != 0;
     }
 }

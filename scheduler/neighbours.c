@@ -1,35 +1,13 @@
 /*
  * Affinity and spread by sums over domains. See neighbours.h.
- *
- * A tally adds up one or more counts of the census over the domains of one label. It remembers what
- * of a node is in the sum, so that following a change is the difference to what is there now.
  */
 #include "scheduler/neighbours.h"
+#include "scheduler/domain_sum.h"
 #include <math.h>
-
-struct source {
-    const struct counts *counts; /* of the census; by node */
-    int64_t weight;
-};
-
-struct tally {
-    struct topology *topology; /* counted */
-    VEC(struct source) sources;
-    int64_t *seen;    /* by node: what is in the sum */
-    int64_t *sums;    /* by domain */
-    uint64_t version; /* of the topology */
-    int64_t total;    /* of all sums */
-    uint64_t *room;   /* by domain: see neighbours_add_near; NULL until it is asked for */
-};
-
-struct tallies {
-    struct tally *items;
-    size_t n, cap;
-};
 
 struct spread {
     const struct spread_constraint *rule;
-    struct tally tally;
+    struct domain_sum sum;
     bool self;         /* it means the pod itself */
     bool *counted;     /* by node: pods there count */
     uint32_t *members; /* by domain: such nodes */
@@ -47,12 +25,12 @@ struct spreads {
 };
 
 struct neighbours {
-    struct pod_class *cls; /* borrowed */
-    struct tallies near;   /* required affinity: there must be such pods in the domain */
-    bool may_be_first;     /* the pod is what it wants to be near */
-    struct tallies apart;  /* its anti-affinity */
-    struct tallies kept;   /* that of pods there */
-    struct tallies draws;  /* preferences, its own and those of pods there */
+    struct pod_class *cls;    /* borrowed */
+    struct domain_sums near;  /* required affinity: there must be such pods in the domain */
+    bool may_be_first;        /* the pod is what it wants to be near */
+    struct domain_sums apart; /* its anti-affinity */
+    struct domain_sums kept;  /* that of pods there */
+    struct domain_sums draws; /* preferences, its own and those of pods there */
     struct spreads hard, soft;
     uint32_t nodes; /* places for them in the tables */
     uint32_t met;   /* nodes that may take the pod and have all labels */
@@ -60,21 +38,15 @@ struct neighbours {
 
 /* ---- whom other pods mean -------------------------------------------------------------------- */
 
-static struct pod_labels labels_of(const struct kin *kin)
-{
-    return (struct pod_labels){kin->labels, kin->index};
-}
-
 static const struct census_set *set_of(const struct kin *kin)
 {
-    return kin->labels ? kin->labels->scratch : NULL;
+    return kin->labels.set ? kin->labels.set->scratch : NULL;
 }
 
 static bool is_meant(const struct cache *cache, const struct kin *kin,
                      const struct population *population)
 {
-    struct pod_labels labels = labels_of(kin);
-    return kin->labels && population_means(cache, population, &labels);
+    return kin->labels.set && population_means(cache, population, &kin->labels);
 }
 
 /* Visits the terms of pods on nodes that mean such pods. */
@@ -131,101 +103,16 @@ void neighbours_sign(const struct cache *cache, const struct kin *kin, struct bu
     vec_clear(&sign.ids);
 }
 
-/* ---- tallies --------------------------------------------------------------------------------- */
-
-static struct tally tally_of(struct cache *cache, const char *key)
-{
-    return (struct tally){.topology = topology_get(cache, key)};
-}
-
-static void add_source(struct tally *tally, const struct counts *counts, int64_t weight)
-{
-    vec_push(&tally->sources, ((struct source){counts, weight}));
-}
-
-static void tally_clear(struct cache *cache, struct tally *tally)
-{
-    topology_put(cache, tally->topology);
-    vec_clear(&tally->sources);
-    free(tally->seen);
-    free(tally->sums);
-    free(tally->room);
-}
-
-static int64_t there_now(const struct tally *tally, uint32_t node)
-{
-    int64_t sum = 0;
-    for (size_t i = 0; i < tally->sources.n; i++)
-        sum += tally->sources.items[i].weight * counts_get(tally->sources.items[i].counts, node);
-    return sum;
-}
-
-static void see_all(struct tally *tally, uint32_t nodes)
-{
-    tally->seen = xreallocarray(tally->seen, (size_t)nodes + 1, sizeof(*tally->seen));
-    memset(tally->seen, 0, nodes * sizeof(*tally->seen));
-    for (size_t i = 0; i < tally->sources.n; i++) {
-        const struct source *source = &tally->sources.items[i];
-        uint32_t node;
-        int64_t amount;
-        for (uint32_t at = 0; counts_next(source->counts, &at, &node, &amount);)
-            if (node < nodes)
-                tally->seen[node] += source->weight * amount;
-    }
-}
-
-/* `counted` by node, NULL: all. */
-static void tally_fill(struct tally *tally, uint32_t nodes, const bool *counted)
-{
-    const struct topology *topology = tally->topology;
-    size_t domains = topology->domains.n;
-    see_all(tally, nodes);
-    tally->sums = xreallocarray(tally->sums, domains + 1, sizeof(*tally->sums));
-    memset(tally->sums, 0, domains * sizeof(*tally->sums));
-    tally->total = 0;
-    for (uint32_t node = 0; node < nodes; node++) {
-        uint32_t domain = topology_domain_of(topology, node);
-        if (domain == TOPOLOGY_NONE || (counted && !counted[node]))
-            continue;
-        tally->sums[domain] += tally->seen[node];
-        tally->total += tally->seen[node];
-    }
-    tally->version = topology->version;
-}
-
-static void tally_follow(struct tally *tally, uint32_t node, const bool *counted)
-{
-    int64_t now = there_now(tally, node), grown = now - tally->seen[node];
-    uint32_t domain = topology_domain_of(tally->topology, node);
-    tally->seen[node] = now;
-    if (!grown || domain == TOPOLOGY_NONE || (counted && !counted[node]))
-        return;
-    tally->sums[domain] += grown;
-    tally->total += grown;
-}
-
-/* The sum over the domain of a node; 0 when it is in none. */
-static int64_t tally_at(const struct tally *tally, uint32_t node)
-{
-    uint32_t domain = topology_domain_of(tally->topology, node);
-    return domain == TOPOLOGY_NONE ? 0 : tally->sums[domain];
-}
-
-static bool lacks_label(const struct tally *tally, uint32_t node)
-{
-    return topology_domain_of(tally->topology, node) == TOPOLOGY_NONE;
-}
-
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* The tally over the domains of that label, made when it is absent. */
-static struct tally *tally_for(struct cache *cache, struct tallies *tallies, const char *key)
+/* The sum over the domains of that label, made when it is absent. */
+static struct domain_sum *sum_for(struct cache *cache, struct domain_sums *sums, const char *key)
 {
-    for (size_t i = 0; i < tallies->n; i++)
-        if (strcmp(tallies->items[i].topology->key, key) == 0)
-            return &tallies->items[i];
-    vec_push(tallies, tally_of(cache, key));
-    return &tallies->items[tallies->n - 1];
+    for (size_t i = 0; i < sums->n; i++)
+        if (strcmp(sums->items[i].topology->key, key) == 0)
+            return &sums->items[i];
+    vec_push(sums, domain_sum_of(cache, key));
+    return &sums->items[sums->n - 1];
 }
 
 struct making {
@@ -237,24 +124,24 @@ struct making {
 static void add_near(struct making *making, const struct pod_term *term,
                      const struct census_class *entry)
 {
-    struct tally *tally = tally_for(making->cache, &making->neighbours->near, term->topology_key);
-    if (!tally->sources.n)
-        add_source(tally, &entry->together->placed, 1);
+    struct domain_sum *sum = sum_for(making->cache, &making->neighbours->near, term->topology_key);
+    if (!sum->sources.n)
+        domain_sum_add(sum, &entry->together->placed, 1);
 }
 
 static void add_apart(struct making *making, const struct pod_term *term,
                       const struct carried *carried)
 {
-    struct tally *tally = tally_for(making->cache, &making->neighbours->apart, term->topology_key);
-    add_source(tally, &carried->population->placed, 1);
+    struct domain_sum *sum = sum_for(making->cache, &making->neighbours->apart, term->topology_key);
+    domain_sum_add(sum, &carried->population->placed, 1);
 }
 
 static void add_draw(struct making *making, const struct pod_term *term,
                      const struct carried *carried)
 {
     bool away = term->kind == TERM_PREFERRED_ANTI_AFFINITY;
-    struct tally *tally = tally_for(making->cache, &making->neighbours->draws, term->topology_key);
-    add_source(tally, &carried->population->placed, away ? -term->weight : term->weight);
+    struct domain_sum *sum = sum_for(making->cache, &making->neighbours->draws, term->topology_key);
+    domain_sum_add(sum, &carried->population->placed, away ? -term->weight : term->weight);
 }
 
 static void add_own_terms(struct making *making, const struct census_class *entry)
@@ -277,9 +164,9 @@ static void add_term_of_others(struct carried *carried, void *arg)
     struct neighbours *neighbours = making->neighbours;
     const char *key = carried->topology_key;
     if (making->rules->pod_affinity)
-        add_source(tally_for(making->cache, &neighbours->kept, key), &carried->repels, 1);
+        domain_sum_add(sum_for(making->cache, &neighbours->kept, key), &carried->repels, 1);
     if (making->rules->pod_affinity_weight)
-        add_source(tally_for(making->cache, &neighbours->draws, key), &carried->draws, 1);
+        domain_sum_add(sum_for(making->cache, &neighbours->draws, key), &carried->draws, 1);
 }
 
 static void add_spreads(struct making *making, const struct census_class *entry,
@@ -291,10 +178,10 @@ static void add_spreads(struct making *making, const struct census_class *entry,
         struct spread spread = {.rule = rule};
         if (rule->required ? !making->rules->spread : !making->rules->spread_weight)
             continue;
-        spread.tally = tally_of(making->cache, rule->topology_key);
+        spread.sum = domain_sum_of(making->cache, rule->topology_key);
         spread.self = is_meant(making->cache, kin, entry->selections[i]);
         if (rule->pods.selector.all.n) /* without requirements it counts nobody */
-            add_source(&spread.tally, &entry->selections[i]->live, 1);
+            domain_sum_add(&spread.sum, &entry->selections[i]->live, 1);
         if (rule->required)
             vec_push(&neighbours->hard, spread);
         else
@@ -318,15 +205,15 @@ struct neighbours *neighbours_new(struct cache *cache, const struct sched_config
     return neighbours;
 }
 
-#define each_tally(tally, tallies)                                                                 \
-    for (struct tally *tally = (tallies)->items; tally < (tallies)->items + (tallies)->n; tally++)
+#define each_sum(sum, sums)                                                                        \
+    for (struct domain_sum *sum = (sums)->items; sum < (sums)->items + (sums)->n; sum++)
 #define each_spread(spread, spreads)                                                               \
     for (struct spread *spread = (spreads)->items; spread < (spreads)->items + (spreads)->n;       \
          spread++)
 
 static void spread_clear(struct cache *cache, struct spread *spread)
 {
-    tally_clear(cache, &spread->tally);
+    domain_sum_clear(cache, &spread->sum);
     free(spread->counted);
     free(spread->members);
     free(spread->met);
@@ -336,10 +223,10 @@ void neighbours_free(struct cache *cache, struct neighbours *neighbours)
 {
     if (!neighbours)
         return;
-    each_tally(tally, &neighbours->near) tally_clear(cache, tally);
-    each_tally(tally, &neighbours->apart) tally_clear(cache, tally);
-    each_tally(tally, &neighbours->kept) tally_clear(cache, tally);
-    each_tally(tally, &neighbours->draws) tally_clear(cache, tally);
+    each_sum(sum, &neighbours->near) domain_sum_clear(cache, sum);
+    each_sum(sum, &neighbours->apart) domain_sum_clear(cache, sum);
+    each_sum(sum, &neighbours->kept) domain_sum_clear(cache, sum);
+    each_sum(sum, &neighbours->draws) domain_sum_clear(cache, sum);
     each_spread(spread, &neighbours->hard) spread_clear(cache, spread);
     each_spread(spread, &neighbours->soft) spread_clear(cache, spread);
     vec_clear(&neighbours->near);
@@ -351,23 +238,15 @@ void neighbours_free(struct cache *cache, struct neighbours *neighbours)
     free(neighbours);
 }
 
-static bool has_source(const struct tally *tally, const struct counts *counts)
-{
-    for (size_t i = 0; i < tally->sources.n; i++)
-        if (tally->sources.items[i].counts == counts)
-            return true;
-    return false;
-}
-
 bool neighbours_use(const struct neighbours *neighbours, const struct counts *counts)
 {
     bool use = false;
-    each_tally(tally, &neighbours->near) use |= has_source(tally, counts);
-    each_tally(tally, &neighbours->apart) use |= has_source(tally, counts);
-    each_tally(tally, &neighbours->kept) use |= has_source(tally, counts);
-    each_tally(tally, &neighbours->draws) use |= has_source(tally, counts);
-    each_spread(spread, &neighbours->hard) use |= has_source(&spread->tally, counts);
-    each_spread(spread, &neighbours->soft) use |= has_source(&spread->tally, counts);
+    each_sum(sum, &neighbours->near) use |= domain_sum_counts(sum, counts);
+    each_sum(sum, &neighbours->apart) use |= domain_sum_counts(sum, counts);
+    each_sum(sum, &neighbours->kept) use |= domain_sum_counts(sum, counts);
+    each_sum(sum, &neighbours->draws) use |= domain_sum_counts(sum, counts);
+    each_spread(spread, &neighbours->hard) use |= domain_sum_counts(&spread->sum, counts);
+    each_spread(spread, &neighbours->soft) use |= domain_sum_counts(&spread->sum, counts);
     return use;
 }
 
@@ -379,20 +258,15 @@ size_t neighbours_width(const struct neighbours *neighbours)
 
 /* ---- filling and following ------------------------------------------------------------------- */
 
-static bool is_outdated(const struct tally *tally)
-{
-    return tally->version != tally->topology->version;
-}
-
 bool neighbours_outdated(const struct neighbours *neighbours)
 {
     bool outdated = false;
-    each_tally(tally, &neighbours->near) outdated |= is_outdated(tally);
-    each_tally(tally, &neighbours->apart) outdated |= is_outdated(tally);
-    each_tally(tally, &neighbours->kept) outdated |= is_outdated(tally);
-    each_tally(tally, &neighbours->draws) outdated |= is_outdated(tally);
-    each_spread(spread, &neighbours->hard) outdated |= is_outdated(&spread->tally);
-    each_spread(spread, &neighbours->soft) outdated |= is_outdated(&spread->tally);
+    each_sum(sum, &neighbours->near) outdated |= domain_sum_outdated(sum);
+    each_sum(sum, &neighbours->apart) outdated |= domain_sum_outdated(sum);
+    each_sum(sum, &neighbours->kept) outdated |= domain_sum_outdated(sum);
+    each_sum(sum, &neighbours->draws) outdated |= domain_sum_outdated(sum);
+    each_spread(spread, &neighbours->hard) outdated |= domain_sum_outdated(&spread->sum);
+    each_spread(spread, &neighbours->soft) outdated |= domain_sum_outdated(&spread->sum);
     return outdated;
 }
 
@@ -414,7 +288,7 @@ static bool includes_node(const struct spread_constraint *rule, const struct pod
 static void spread_fill(struct neighbours *neighbours, struct spread *spread,
                         const struct cache *cache, const bool *labelled)
 {
-    const struct topology *topology = spread->tally.topology;
+    const struct topology *topology = spread->sum.topology;
     uint32_t nodes = neighbours->nodes;
     spread->counted = xreallocarray(spread->counted, (size_t)nodes + 1, sizeof(bool));
     spread->members =
@@ -428,7 +302,7 @@ static void spread_fill(struct neighbours *neighbours, struct spread *spread,
             spread->members[topology_domain_of(topology, i)]++;
     }
     spread->met = xreallocarray(spread->met, topology->domains.n + 1, sizeof(*spread->met));
-    tally_fill(&spread->tally, nodes, spread->counted);
+    domain_sum_fill(&spread->sum, nodes, spread->counted);
 }
 
 /* Nodes count only when they have the labels of all constraints of the kind. */
@@ -438,7 +312,7 @@ static void spreads_fill(struct neighbours *neighbours, struct spreads *spreads,
     bool *labelled = xcalloc((size_t)neighbours->nodes + 1, sizeof(*labelled));
     for (uint32_t i = 0; i < neighbours->nodes; i++) {
         labelled[i] = true;
-        each_spread(spread, spreads) labelled[i] &= !lacks_label(&spread->tally, i);
+        each_spread(spread, spreads) labelled[i] &= !domain_sum_lacks(&spread->sum, i);
     }
     each_spread(spread, spreads) spread_fill(neighbours, spread, cache, labelled);
     free(labelled);
@@ -447,22 +321,22 @@ static void spreads_fill(struct neighbours *neighbours, struct spreads *spreads,
 void neighbours_fill(struct neighbours *neighbours, const struct cache *cache)
 {
     neighbours->nodes = (uint32_t)cache->nodes.n;
-    each_tally(tally, &neighbours->near) tally_fill(tally, neighbours->nodes, NULL);
-    each_tally(tally, &neighbours->apart) tally_fill(tally, neighbours->nodes, NULL);
-    each_tally(tally, &neighbours->kept) tally_fill(tally, neighbours->nodes, NULL);
-    each_tally(tally, &neighbours->draws) tally_fill(tally, neighbours->nodes, NULL);
+    each_sum(sum, &neighbours->near) domain_sum_fill(sum, neighbours->nodes, NULL);
+    each_sum(sum, &neighbours->apart) domain_sum_fill(sum, neighbours->nodes, NULL);
+    each_sum(sum, &neighbours->kept) domain_sum_fill(sum, neighbours->nodes, NULL);
+    each_sum(sum, &neighbours->draws) domain_sum_fill(sum, neighbours->nodes, NULL);
     spreads_fill(neighbours, &neighbours->hard, cache);
     spreads_fill(neighbours, &neighbours->soft, cache);
 }
 
 void neighbours_follow(struct neighbours *neighbours, uint32_t node)
 {
-    each_tally(tally, &neighbours->near) tally_follow(tally, node, NULL);
-    each_tally(tally, &neighbours->apart) tally_follow(tally, node, NULL);
-    each_tally(tally, &neighbours->kept) tally_follow(tally, node, NULL);
-    each_tally(tally, &neighbours->draws) tally_follow(tally, node, NULL);
-    each_spread(spread, &neighbours->hard) tally_follow(&spread->tally, node, spread->counted);
-    each_spread(spread, &neighbours->soft) tally_follow(&spread->tally, node, spread->counted);
+    each_sum(sum, &neighbours->near) domain_sum_follow(sum, node, NULL);
+    each_sum(sum, &neighbours->apart) domain_sum_follow(sum, node, NULL);
+    each_sum(sum, &neighbours->kept) domain_sum_follow(sum, node, NULL);
+    each_sum(sum, &neighbours->draws) domain_sum_follow(sum, node, NULL);
+    each_spread(spread, &neighbours->hard) domain_sum_follow(&spread->sum, node, spread->counted);
+    each_spread(spread, &neighbours->soft) domain_sum_follow(&spread->sum, node, spread->counted);
 }
 
 /* ---- may it run there? ----------------------------------------------------------------------- */
@@ -473,12 +347,12 @@ void neighbours_settle(struct neighbours *neighbours)
     {
         spread->least = INT32_MAX;
         spread->present = 0;
-        for (size_t d = 0; d < spread->tally.topology->domains.n; d++) {
+        for (size_t d = 0; d < spread->sum.topology->domains.n; d++) {
             if (!spread->members[d])
                 continue;
             spread->present++;
-            if (spread->tally.sums[d] < spread->least)
-                spread->least = spread->tally.sums[d];
+            if (spread->sum.by_domain[d] < spread->least)
+                spread->least = spread->sum.by_domain[d];
         }
         if ((int64_t)spread->present < spread->rule->min_domains)
             spread->least = 0;
@@ -498,9 +372,9 @@ static bool is_near(const struct neighbours *neighbours, uint32_t node)
 {
     bool all = true;
     for (size_t i = 0; i < neighbours->near.n; i++) {
-        if (lacks_label(&neighbours->near.items[i], node))
+        if (domain_sum_lacks(&neighbours->near.items[i], node))
             return false;
-        all = all && tally_at(&neighbours->near.items[i], node) > 0;
+        all = all && domain_sum_at(&neighbours->near.items[i], node) > 0;
     }
     return all || (neighbours->may_be_first && is_first(neighbours));
 }
@@ -512,26 +386,25 @@ bool neighbours_first(const struct neighbours *neighbours)
 
 void neighbours_begin_near(struct neighbours *neighbours)
 {
-    each_tally(tally, &neighbours->near)
+    each_sum(sum, &neighbours->near)
     {
-        size_t domains = tally->topology->domains.n;
-        tally->room = xreallocarray(tally->room, domains + 1, sizeof(*tally->room));
-        memset(tally->room, 0, domains * sizeof(*tally->room));
+        size_t domains = sum->topology->domains.n;
+        sum->room = xreallocarray(sum->room, domains + 1, sizeof(*sum->room));
+        memset(sum->room, 0, domains * sizeof(*sum->room));
     }
 }
 
 void neighbours_add_near(struct neighbours *neighbours, uint32_t node, uint64_t amount)
 {
-    each_tally(tally, &neighbours->near)
-        tally->room[topology_domain_of(tally->topology, node)] += amount;
+    each_sum(sum, &neighbours->near) sum->room[topology_domain_of(sum->topology, node)] += amount;
 }
 
 uint64_t neighbours_near(const struct neighbours *neighbours, uint32_t node)
 {
     uint64_t least = UINT64_MAX;
-    each_tally(tally, &neighbours->near)
+    each_sum(sum, &neighbours->near)
     {
-        uint64_t room = tally->room[topology_domain_of(tally->topology, node)];
+        uint64_t room = sum->room[topology_domain_of(sum->topology, node)];
         least = room < least ? room : least;
     }
     return least;
@@ -541,9 +414,9 @@ static const char *spread_refuses(const struct neighbours *neighbours, uint32_t 
 {
     each_spread(spread, &neighbours->hard)
     {
-        if (lacks_label(&spread->tally, node))
+        if (domain_sum_lacks(&spread->sum, node))
             return "node(s) didn't match pod topology spread constraints (missing required label)";
-        int64_t there = tally_at(&spread->tally, node) + spread->self;
+        int64_t there = domain_sum_at(&spread->sum, node) + spread->self;
         if (there - spread->least > spread->rule->max_skew)
             return "node(s) didn't match pod topology spread constraints";
     }
@@ -557,14 +430,14 @@ const char *neighbours_refuse(const struct neighbours *neighbours, uint32_t node
         return reason;
     if (!is_near(neighbours, node))
         return "node(s) didn't match pod affinity rules";
-    each_tally(tally, &neighbours->apart)
+    each_sum(sum, &neighbours->apart)
     {
-        if (tally_at(tally, node) > 0)
+        if (domain_sum_at(sum, node) > 0)
             return "node(s) didn't match pod anti-affinity rules";
     }
-    each_tally(tally, &neighbours->kept)
+    each_sum(sum, &neighbours->kept)
     {
-        if (tally_at(tally, node) > 0)
+        if (domain_sum_at(sum, node) > 0)
             return "node(s) didn't satisfy existing pods anti-affinity rules";
     }
     return NULL;
@@ -579,9 +452,9 @@ bool neighbours_draws(const struct neighbours *neighbours)
 
 int64_t neighbours_draw(const struct neighbours *neighbours, uint32_t node)
 {
-    int64_t sum = 0;
-    each_tally(tally, &neighbours->draws) sum += tally_at(tally, node);
-    return sum;
+    int64_t draw = 0;
+    each_sum(sum, &neighbours->draws) draw += domain_sum_at(sum, node);
+    return draw;
 }
 
 bool neighbours_prefers_spread(const struct neighbours *neighbours)
@@ -593,7 +466,7 @@ static bool has_all_labels(const struct neighbours *neighbours, uint32_t node)
 {
     each_spread(spread, &neighbours->soft)
     {
-        if (lacks_label(&spread->tally, node))
+        if (domain_sum_lacks(&spread->sum, node))
             return false;
     }
     return true;
@@ -604,7 +477,7 @@ void neighbours_begin_spread(struct neighbours *neighbours)
     neighbours->met = 0;
     each_spread(spread, &neighbours->soft)
     {
-        memset(spread->met, 0, spread->tally.topology->domains.n * sizeof(*spread->met));
+        memset(spread->met, 0, spread->sum.topology->domains.n * sizeof(*spread->met));
         spread->size = 0;
     }
 }
@@ -616,7 +489,7 @@ void neighbours_announce(struct neighbours *neighbours, uint32_t node)
     neighbours->met++;
     each_spread(spread, &neighbours->soft)
     {
-        bool *met = &spread->met[topology_domain_of(spread->tally.topology, node)];
+        bool *met = &spread->met[topology_domain_of(spread->sum.topology, node)];
         spread->size += !*met;
         *met = true;
     }
@@ -626,7 +499,7 @@ void neighbours_end_spread(struct neighbours *neighbours)
 {
     each_spread(spread, &neighbours->soft)
     {
-        uint32_t size = spread->tally.topology->hostname ? neighbours->met : spread->size;
+        uint32_t size = spread->sum.topology->hostname ? neighbours->met : spread->size;
         spread->weight = log(size + 2.0);
     }
 }
@@ -638,8 +511,8 @@ int64_t neighbours_crowd(const struct neighbours *neighbours, uint32_t node)
         return -1;
     each_spread(spread, &neighbours->soft)
     {
-        int64_t pods = spread->tally.topology->hostname ? spread->tally.seen[node]
-                                                        : tally_at(&spread->tally, node);
+        int64_t pods = spread->sum.topology->hostname ? spread->sum.seen[node]
+                                                      : domain_sum_at(&spread->sum, node);
         sum += (double)pods * spread->weight + (double)(spread->rule->max_skew - 1);
     }
     return (int64_t)round(sum);

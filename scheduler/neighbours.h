@@ -15,8 +15,7 @@
 /* Pods that are alike in what other pods mean for them. */
 struct kin {
     struct pod_class *cls;
-    const struct label_set *labels; /* NULL: no labels count */
-    const char *index;              /* of one of their tasks, or NULL */
+    struct pod_labels labels; /* of one of them; without a set: no labels count */
 };
 
 /* Whether other pods may matter at all: what neighbours_sign says is worth the asking. */

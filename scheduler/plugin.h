@@ -81,8 +81,9 @@ struct eviction {
     size_t n;
 };
 
-/* What the tables over nodes look at themselves for a plugin, because it is not a matter of one node
- * alone: what is enforced, and the weights of scores that are set in relation to other nodes'. */
+/* What the tables over nodes look at themselves for a plugin, because it is not a matter of one
+ * node alone: what is enforced, and the weights of scores that are set in relation to other nodes'.
+ */
 struct node_rules {
     bool pod_affinity, spread;
     int64_t taints_weight;        /* PreferNoSchedule */
@@ -166,8 +167,8 @@ struct plugin_type {
                                const struct task_group *group, const struct fit_table *table);
     /* A pod is about to be bound to its node, or (`failed`) that came to nothing. */
     void (*binding)(struct plugin *plugin, const struct sched_task *task, bool failed);
-    /* Adds what the tables are to look at for it, as far as its points are enabled; a weight of 0 is
-     * not looked at. */
+    /* Adds what the tables are to look at for it, as far as its points are enabled; a weight of 0
+     * is not looked at. */
     void (*rules)(const struct plugin *plugin, struct node_rules *rules);
     /* How well it would fit: more is better, in millionths of the points that users give weights
      * to. */

@@ -83,13 +83,20 @@ static void tell_done(const struct kube_result *result, void *arg)
     pump(scheduler);
 }
 
+/* What a task keeps of the signature of a reason; never 0. */
+static uint32_t mark_of(const struct job_why *why)
+{
+    uint32_t mark = (uint32_t)(why->signature ^ why->signature >> 32);
+    return mark ? mark : 1;
+}
+
 static void say(struct scheduler *scheduler, struct sched_task *task, const struct job_why *why)
 {
     const struct kube_meta *meta = &task->pod->meta;
     struct event_ref ref = {"v1", "Pod", meta->ns, meta->name, meta->uid, 0};
-    if (task->told_event == why->signature || !scheduler->params.events)
+    if (task->told_event == mark_of(why) || !scheduler->params.events)
         return;
-    task->told_event = why->signature;
+    task->told_event = mark_of(why);
     event_record(scheduler->params.events, &ref, EVENT_WARNING, "FailedScheduling", "%s",
                  why->text);
 }
@@ -111,7 +118,7 @@ static void tell(struct scheduler *scheduler, struct sched_task *task, const str
     teller->message = xstrdup(why->text);
     teller->reason = reason_of(why->kind);
     teller->signature = why->signature;
-    task->told = why->signature;
+    task->told = mark_of(why);
     task->told_ns = loop_now(scheduler->params.loop);
     list_remove(&task->link); /* those that are still to be told come first */
     list_append(&task->job->tasks, &task->link);
@@ -136,11 +143,11 @@ static struct sched_task *next_task(const struct sched_job *job, int64_t now, in
     int64_t later = INT64_MAX;
     for (struct list *link = job->tasks.next; link != &job->tasks; link = link->next) {
         struct sched_task *task = container_of(link, struct sched_task, link);
-        if (task->status != TASK_PENDING || task->told == job->why.signature)
+        if (task->status != TASK_PENDING || task->told == mark_of(&job->why))
             continue;
         bool told_before = task->told == 0 && task->pod->unschedulable;
         if (told_before) {
-            task->told = job->why.signature; /* by whoever scheduled before us */
+            task->told = mark_of(&job->why); /* by whoever scheduled before us */
             continue;
         }
         int64_t next = task->told ? task->told_ns + TELLER_INTERVAL : now;

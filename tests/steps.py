@@ -323,8 +323,8 @@ def step_controlplane(run):
     run.background.follow(run)
 
 
-@step("oracle", "our rules and parsers against kube-apiserver and Go's libraries",
-      ["build", "controlplane"], minutes=15)
+@step("oracle", "our rules, parsers and placement against Kubernetes and Go's libraries",
+      ["build", "controlplane"], minutes=25)
 def step_oracle(run):
     pytest(run, "tests/oracle")
 

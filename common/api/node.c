@@ -45,8 +45,7 @@ static void image_names_read(struct json_reader *reader, struct node *node)
             intern_put(name);
             continue;
         }
-        node->images =
-            xreallocarray(node->images, node->image_count + 1, sizeof(*node->images));
+        node->images = xreallocarray(node->images, node->image_count + 1, sizeof(*node->images));
         node->images[node->image_count++] = (struct node_image){name, 0};
     }
 }

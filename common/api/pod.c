@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/ensure.h"
 #include "json/interned.h"
+#include <stdio.h>
 
 /* A pod while it is read. */
 struct draft {
@@ -59,6 +60,8 @@ static bool demand_member(struct json_reader *reader, struct str key, struct dra
         pod_demand_containers(reader, &draft->demand, false);
     else if (str_is(key, "initContainers"))
         pod_demand_containers(reader, &draft->demand, true);
+    else if (str_is(key, "volumes"))
+        pod_demand_volumes(reader, &draft->demand);
     else if (str_is(key, "overhead"))
         resource_set_read(reader, &draft->demand.overhead);
     else if (str_is(key, "resources"))
@@ -201,6 +204,16 @@ static uint32_t ordinal_of(const char *name)
     return (uint32_t)number;
 }
 
+/* Whether the text (NULL: no) is that number as we would print it. */
+static bool is_number(const char *text, uint32_t number)
+{
+    char printed[16];
+    if (!text || number == UINT32_MAX)
+        return false;
+    (void)snprintf(printed, sizeof(printed), "%u", number);
+    return strcmp(text, printed) == 0;
+}
+
 static void set_text(const char **slot, const char *text)
 {
     intern_put(*slot);
@@ -226,8 +239,8 @@ static void finish_names(struct draft *draft)
     if (!pod->scheduler)
         set_text(&pod->scheduler, NULL);
     pod->ordinal = ordinal_of(meta->name);
-    pod->index = intern_ref(kube_pairs_get(&meta->labels, KEY_TASK_INDEX));
-    pod->labels = label_set_get(meta->ns, &meta->labels);
+    pod->indexed = is_number(kube_pairs_get(&meta->labels, KEY_TASK_INDEX), pod->ordinal);
+    pod->labels = label_set_get(meta->ns, &meta->labels, pod->indexed);
 }
 
 static struct str annotation(const struct draft *draft, const char *key, struct arena *arena)
@@ -291,7 +304,6 @@ void pod_unref(struct pod *pod)
     kube_meta_clear(&pod->meta);
     pod_class_unref(pod->cls);
     label_set_unref(pod->labels);
-    intern_put(pod->index);
     intern_put(pod->scheduler);
     intern_put(pod->node);
     intern_put(pod->group);

@@ -30,8 +30,8 @@ struct pod_class {
     struct tolerations tolerations;
     struct pod_rules rules; /* of where other pods are */
     struct host_ports ports;
-    const char **images;  /* owned array, interned, with a tag; of containers that name one, */
-    uint32_t image_count; /* once for each container */
+    const char **images;  /* owned array, interned, with a tag; of containers and volumes that */
+    uint32_t image_count; /* name one, once for each */
     uint32_t containers;  /* init containers, too */
     struct resource_set scoring_weights; /* with `scoring`; resources that are not there count 0 */
     enum pod_scoring scoring;
@@ -50,14 +50,14 @@ struct pod {
     struct kube_meta meta;    /* labels and annotations are dropped after reading */
     struct pod_class *cls;    /* counted */
     struct label_set *labels; /* counted */
-    const char *index;        /* interned; its label volcano.sh/task-index, NULL without one */
-    const char *scheduler; /* interned; spec.schedulerName */
-    const char *node;      /* interned; spec.nodeName, "" when unbound */
-    const char *group;     /* interned; name of its PodGroup, "" for none */
-    const char *role;      /* interned; its task in the job, "" for none */
-    int32_t priority;      /* its rank within the job: task-priority, else spec.priority, else 1 */
-    uint32_t ordinal;      /* number at the end of its name, UINT32_MAX without one */
+    const char *scheduler;    /* interned; spec.schedulerName */
+    const char *node;         /* interned; spec.nodeName, "" when unbound */
+    const char *group;        /* interned; name of its PodGroup, "" for none */
+    const char *role;         /* interned; its task in the job, "" for none */
+    int32_t priority; /* its rank within the job: task-priority, else spec.priority, else 1 */
+    uint32_t ordinal; /* number at the end of its name, UINT32_MAX without one */
     enum pod_phase phase;
+    bool indexed;         /* has the label volcano.sh/task-index, which is its ordinal */
     bool critical;        /* of one of the system's classes of priority */
     bool gated;           /* has scheduling gates */
     bool gated_by_others; /* has one that is not KEY_QUEUE_GATE */
@@ -73,6 +73,12 @@ struct pod *pod_decode(struct str raw, struct error *err);
 struct pod *pod_ref(struct pod *pod);
 /* Drops one reference; NULL is fine. */
 void pod_unref(struct pod *pod);
+
+/* Its labels, for selectors. */
+static inline struct pod_labels pod_labels_of(const struct pod *pod)
+{
+    return (struct pod_labels){pod->labels, pod->indexed ? (int64_t)pod->ordinal : -1};
+}
 
 struct pod_class *pod_class_ref(struct pod_class *cls);
 void pod_class_unref(struct pod_class *cls);

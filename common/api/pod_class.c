@@ -37,7 +37,7 @@ static void key_rules(struct buf *key, const struct pod_demand *demand,
 /* How many containers there are matters where images do. */
 static void key_containers(struct buf *key, const struct pod_demand *demand)
 {
-    bool any = false;
+    bool any = demand->volume_images.n > 0;
     for (size_t i = 0; i < demand->containers.n; i++)
         any = any || demand->containers.items[i].image.n || demand->containers.items[i].ports.n;
     buf_add_char(key, '\n');
@@ -49,6 +49,10 @@ static void key_containers(struct buf *key, const struct pod_demand *demand)
             const struct host_port *port = &container->ports.items[p];
             buf_printf(key, " %s/%s/%d", port->ip, port->protocol, (int)port->port);
         }
+    }
+    for (size_t i = 0; i < demand->volume_images.n; i++) {
+        buf_add_cstr(key, " in ");
+        buf_add_str(key, demand->volume_images.items[i]);
     }
 }
 
@@ -120,8 +124,9 @@ static const char *image_name(struct str image, struct arena *arena)
 static void containers_fill(struct pod_class *cls, const struct pod_demand *demand,
                             struct arena *arena)
 {
+    size_t most = demand->containers.n + demand->volume_images.n;
     cls->containers = (uint32_t)demand->containers.n;
-    cls->images = demand->containers.n ? xcalloc(demand->containers.n, sizeof(*cls->images)) : NULL;
+    cls->images = xcalloc(most + 1, sizeof(*cls->images));
     for (size_t i = 0; i < demand->containers.n; i++) {
         const struct container_demand *container = &demand->containers.items[i];
         if (container->image.n)
@@ -129,6 +134,8 @@ static void containers_fill(struct pod_class *cls, const struct pod_demand *dema
         for (uint32_t p = 0; p < container->ports.n && container->kind != CONTAINER_INIT; p++)
             host_ports_add(&cls->ports, &container->ports.items[p]);
     }
+    for (size_t i = 0; i < demand->volume_images.n; i++)
+        cls->images[cls->image_count++] = image_name(demand->volume_images.items[i], arena);
 }
 
 /* Weights that cannot be read, or are not above 0, are not there. */

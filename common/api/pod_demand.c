@@ -19,6 +19,7 @@ void pod_demand_clear(struct pod_demand *demand)
         host_ports_clear(&demand->containers.items[i].ports);
     }
     vec_clear(&demand->containers);
+    vec_clear(&demand->volume_images);
     for (size_t i = 0; i < demand->statuses.n; i++)
         given_clear(&demand->statuses.items[i]);
     vec_clear(&demand->statuses);
@@ -97,6 +98,35 @@ void pod_demand_containers(struct json_reader *reader, struct pod_demand *demand
         container_read(reader, &container);
         vec_push(&demand->containers, container);
     }
+}
+
+static void volume_read(struct json_reader *reader, struct pod_demand *demand)
+{
+    struct str key, inner;
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        bool image = str_is(key, "image");
+        if (!image) {
+            json_skip(reader);
+            continue;
+        }
+        bool present = json_object(reader);
+        while (present && json_key(reader, &inner)) {
+            if (str_is(inner, "reference"))
+                vec_push(&demand->volume_images, json_str(reader));
+            else
+                json_skip(reader);
+        }
+    }
+}
+
+void pod_demand_volumes(struct json_reader *reader, struct pod_demand *demand)
+{
+    if (!json_array(reader))
+        return;
+    while (json_item(reader))
+        volume_read(reader, demand);
 }
 
 void pod_demand_whole(struct json_reader *reader, struct pod_demand *demand)

@@ -34,6 +34,7 @@ struct pod_demand {
     struct str spread;                               /* topologySpreadConstraints; likewise */
     struct str scoring_type, scoring_weight;         /* annotations, borrowed; likewise */
     VEC(struct container_demand) containers;
+    VEC(struct str) volume_images; /* of volumes that are images; borrowed from the JSON */
     VEC(struct given_demand) statuses;
     struct resource_set overhead;
     struct resource_set whole, whole_limits; /* pod-level; zeros are kept */
@@ -44,6 +45,7 @@ struct pod_demand {
 void pod_demand_clear(struct pod_demand *demand);
 /* Read the values that come next: of the spec ... */
 void pod_demand_containers(struct json_reader *reader, struct pod_demand *demand, bool init);
+void pod_demand_volumes(struct json_reader *reader, struct pod_demand *demand);
 void pod_demand_whole(struct json_reader *reader, struct pod_demand *demand);
 /* ... and of the status: an array of container statuses, `resources`, `allocatedResources`. */
 void pod_demand_statuses(struct json_reader *reader, struct pod_demand *demand);

@@ -17,8 +17,8 @@ static void selection_clear(struct pod_selection *pods)
 
 static void add_namespace(struct pod_selection *pods, const char *interned)
 {
-    pods->namespaces = xreallocarray(pods->namespaces, pods->namespace_count + 1,
-                                     sizeof(*pods->namespaces));
+    pods->namespaces =
+        xreallocarray(pods->namespaces, pods->namespace_count + 1, sizeof(*pods->namespaces));
     pods->namespaces[pods->namespace_count++] = interned;
 }
 
@@ -152,8 +152,8 @@ static void spread_member(struct json_reader *reader, struct str key,
     else if (str_is(key, "maxSkew"))
         spread->max_skew = json_i32(reader);
     else if (str_is(key, "minDomains"))
-        spread->min_domains = json_peek(reader) == JSON_NULL ? (json_skip(reader), 1)
-                                                             : json_i32(reader);
+        spread->min_domains =
+            json_peek(reader) == JSON_NULL ? (json_skip(reader), 1) : json_i32(reader);
     else if (str_is(key, "whenUnsatisfiable"))
         spread->required = str_is(json_str(reader), "DoNotSchedule");
     else if (str_is(key, "nodeAffinityPolicy"))
@@ -189,9 +189,8 @@ void pod_rules_read_spread(struct json_reader *reader, struct pod_rules *rules, 
         rules->spreads =
             xreallocarray(rules->spreads, rules->spread_count + 1, sizeof(*rules->spreads));
         struct spread_constraint *spread = &rules->spreads[rules->spread_count++];
-        *spread = (struct spread_constraint){.topology_key = intern_get(STR_NULL),
-                                             .min_domains = 1,
-                                             .honors_nodes = true};
+        *spread = (struct spread_constraint){
+            .topology_key = intern_get(STR_NULL), .min_domains = 1, .honors_nodes = true};
         add_namespace(&spread->pods, intern_ref(ns));
         spread_read(reader, spread, labels);
     }

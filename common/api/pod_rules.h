@@ -59,7 +59,8 @@ void pod_rules_read_spread(struct json_reader *reader, struct pod_rules *rules, 
                            const struct kube_pairs *labels);
 void pod_rules_clear(struct pod_rules *rules);
 
-/* Whether pods of that namespace may be meant; `labels_of` its labels, NULL when it is not known. */
+/* Whether pods of that namespace may be meant; `labels_of` its labels, NULL when it is not known.
+ */
 bool pod_selection_has_namespace(const struct pod_selection *pods, const char *ns,
                                  const struct kube_pairs *ns_labels);
 /* Writes what is selected, so that equal texts select the same. */

@@ -470,8 +470,7 @@ const struct taint *taints_untolerated(const struct taints *taints,
 {
     for (uint32_t i = 0; i < taints->n; i++) {
         const struct taint *taint = &taints->items[i];
-        bool keeps_away =
-            taint->effect == TAINT_NO_SCHEDULE || taint->effect == TAINT_NO_EXECUTE;
+        bool keeps_away = taint->effect == TAINT_NO_SCHEDULE || taint->effect == TAINT_NO_EXECUTE;
         if (keeps_away && !is_tolerated(taint, tolerations))
             return taint;
     }

@@ -14,11 +14,11 @@
  * reached, nothing else is tried either until that time has passed.
  *
  * Classes go in the order of enum window_class, except that after two requests of other classes one
- * delete or create goes that has waited at least 50 ms, and after eight one status. WINDOW_EVENT only goes when nothing
- * else waits, one at a time, and rests after one that took more than 1.5 times what they take at
- * best, for eight times the excess (1 s at most): the server may be busy with what other processes
- * wait for. WINDOW_LEASE has two slots of its own and is held back by neither limit, QPS, fence nor
- * faults. Loop thread only.
+ * delete or create goes that has waited at least 50 ms, and after eight one status. WINDOW_EVENT
+ * only goes when nothing else waits, one at a time, and rests after one that took more than 1.5
+ * times what they take at best, for eight times the excess (1 s at most): the server may be busy
+ * with what other processes wait for. WINDOW_LEASE has two slots of its own and is held back by
+ * neither limit, QPS, fence nor faults. Loop thread only.
  */
 #ifndef PUMICE_KUBE_WINDOW_H
 #define PUMICE_KUBE_WINDOW_H

@@ -4,8 +4,8 @@
  * even (balancedresource). Of what is set in relation to other nodes (preferred node affinity, pod
  * affinity, spread, taints to be avoided) and of images it only has the weights: fit.h.
  *
- * Points of resources are not rounded. Of nodes that leastrequested finds equally empty, the one with fewer pods
- * is preferred, so that pods without requests spread, too.
+ * Points of resources are not rounded. Of nodes that leastrequested finds equally empty, the one
+ * with fewer pods is preferred, so that pods without requests spread, too.
  */
 #include "base/alloc.h"
 #include "scheduler/plugins/plugins.h"
@@ -16,7 +16,7 @@
 #define BALANCED_MAX 3
 
 struct nodeorder {
-    int64_t least, most, balanced;  /* weights */
+    int64_t least, most, balanced; /* weights */
     struct node_rules weights;
     uint32_t balance[BALANCED_MAX]; /* CPU and memory first */
 };
@@ -34,15 +34,15 @@ static int open_plugin(struct plugin *plugin, struct error *err)
 {
     struct nodeorder *nodeorder = xnew(struct nodeorder);
     (void)err;
-    *nodeorder = (struct nodeorder){
-        .least = 1,
-        .balanced = 1,
-        .weights = {.taints_weight = 3,
-                    .node_affinity_weight = 2,
-                    .pod_affinity_weight = 2,
-                    .spread_weight = 2,
-                    .images_weight = 1},
-        .balance = {RESOURCE_CPU, RESOURCE_MEMORY, resource_id(STR(GPU))}};
+    *nodeorder =
+        (struct nodeorder){.least = 1,
+                           .balanced = 1,
+                           .weights = {.taints_weight = 3,
+                                       .node_affinity_weight = 2,
+                                       .pod_affinity_weight = 2,
+                                       .spread_weight = 2,
+                                       .images_weight = 1},
+                           .balance = {RESOURCE_CPU, RESOURCE_MEMORY, resource_id(STR(GPU))}};
     (void)arguments_int(plugin->arguments, "leastrequested.weight", &nodeorder->least);
     (void)arguments_int(plugin->arguments, "mostrequested.weight", &nodeorder->most);
     (void)arguments_int(plugin->arguments, "balancedresource.weight", &nodeorder->balanced);
@@ -68,12 +68,15 @@ static double unevenness(const double *parts, size_t n)
 }
 
 /* 0.75 when the pod leaves the balance of the node as it is, up to 1 when it mends it, down to 0.5
- * when it disturbs it. Devices count when the pod asks for them. */
+ * when it disturbs it; 0 for a pod that asks for nothing. Devices count when the pod asks for them.
+ */
 static double balance(const struct nodeorder *nodeorder, const struct pod_class *cls,
                       const struct sched_node *node)
 {
     double with[BALANCED_MAX], without[BALANCED_MAX];
     size_t n = 0;
+    if (cls->best_effort)
+        return 0;
     for (size_t i = 0; i < BALANCED_MAX; i++) {
         uint32_t id = nodeorder->balance[i];
         int64_t asked = resource_set_get(&cls->request, id);

@@ -19,7 +19,7 @@ tiers:
 
 def conditions(api, ns, name):
     """Types and reasons of the conditions of a job's PodGroup."""
-    found = api.podgroup_of(ns, name)
+    found = api.podgroup_of(ns, name) or {}  # it is made a moment after the job
     return {one["type"]: one.get("reason") for one in found.get("status", {}).get("conditions", [])}
 
 

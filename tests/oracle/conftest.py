@@ -5,6 +5,8 @@ server  the API server of a control plane of its own, with the features on whose
 schema  its OpenAPI document
 probe   a function that starts our probe in one of its modes
 askgo   a function that asks the Go program in one of its modes
+askkube a function that starts the program with kube-scheduler's plugins in one of its modes
+placing our side of the same questions
 """
 
 import json
@@ -79,3 +81,19 @@ def askgo(go, tmp_path_factory):
                               text=True, check=True)
         return [json.loads(line) for line in done.stdout.splitlines()]
     return ask
+
+
+@pytest.fixture(scope="session")
+def askkube(go):
+    """askkube(mode): kube-scheduler's plugins, as a context manager."""
+    done = subprocess.run([Path(__file__).parent / "askkube" / "build"], stdout=subprocess.PIPE,
+                          text=True, check=True, env={**os.environ, "GO": go})
+    return lambda mode: Probe(done.stdout.splitlines()[-1], mode)
+
+
+@pytest.fixture(scope="session")
+def placing():
+    """placing(): our scheduler's word on a pod and a cluster, as a context manager."""
+    binary = build_folder() / "tests" / "probe" / "scheduler_probe"
+    assert binary.is_file(), f"{binary} is not built; build it, or set PUMICE_BIN"
+    return lambda: Probe(binary, "placement")

@@ -53,12 +53,16 @@ class Probe:
 
     def ask(self, question):
         """The answer to one question."""
-        self.process.stdin.write(json.dumps(question) + "\n")
+        return self.ask_line(json.dumps(question))
+
+    def ask_line(self, line):
+        """The answer to a question that is JSON already."""
+        self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"the probe ended with {self.process.wait()} at {question!r}")
-        return json.loads(line)
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"the probe ended with {self.process.wait()} at {line}")
+        return json.loads(answer)
 
     def __enter__(self):
         return self

@@ -26,7 +26,7 @@ enum generate_kind {
     GENERATE_PREFER_APART,  /* SchedulingPreferredPodAntiAffinity: not on these, if possible */
     GENERATE_SPREAD,        /* TopologySpreading: over three zones */
     GENERATE_PREFER_SPREAD, /* PreferredTopologySpreading */
-    GENERATE_BLENDED,       /* MixedSchedulingBasePod: plain pods beside some of each of the above */
+    GENERATE_BLENDED, /* MixedSchedulingBasePod: plain pods beside some of each of the above */
     GENERATE_KIND_COUNT
 };
 

@@ -45,12 +45,27 @@ static void terms_are_read(void **state)
 {
     (void)state;
     struct pod *pod = decode(
-        "\"affinity\":{\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[" TERM(
-            "") "],\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":30,"
-                "\"podAffinityTerm\":" TERM(",\"namespaces\":[\"b\",\"c\"]") "}]},"
-        "\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[" TERM(
-            ",\"namespaceSelector\":{}") "],\"preferredDuringSchedulingIgnoredDuringExecution\":[{"
-        "\"weight\":5,\"podAffinityTerm\":" TERM(",\"namespaceSelector\":null") "}]}}");
+        "\"affinity\":{\"podAffinity\":{"
+        "\"requiredDuringSchedulingIgnoredDuringExecution\":[" TERM(
+            "") "],\"preferredDuringSchedulingIgnoredDuringExecution\":[{"
+                "\"weight\":30,"
+                "\"podAffinityTerm\":" TERM(
+                    ",\"namespaces\":[\"b\",\"c\"]") "}]},"
+                                                     "\"podAntiAffinity\":{"
+                                                     "\"requiredDuringSchedulingI"
+                                                     "gnoredDuringExecution\":"
+                                                     "[" TERM(",\"namespaceSelector\":"
+                                                              "{}") "],"
+                                                                    "\"preferredDuring"
+                                                                    "SchedulingIgnored"
+                                                                    "DuringExecution\""
+                                                                    ":[{"
+                                                                    "\"weight\":5,"
+                                                                    "\"podAffinityTerm"
+                                                                    "\":" TERM(",\"namespaceS"
+                                                                               "elector\":"
+                                                                               "null") "}]}"
+                                                                                       "}");
     const struct pod_rules *rules = &pod->cls->rules;
     assert_int_equal(rules->term_count, 4);
     assert_int_equal(rules->terms[0].kind, TERM_AFFINITY);
@@ -69,7 +84,7 @@ static void terms_are_read(void **state)
     assert_true(pod_selection_has_namespace(any, b, NULL));
     assert_true(pod_selection_has_namespace(null, ns, NULL));
     assert_false(pod_selection_has_namespace(null, b, NULL));
-    struct pod_labels labels = {pod->labels, pod->index};
+    struct pod_labels labels = pod_labels_of(pod);
     assert_true(label_selector_matches(&own->selector, pod_labels_value, &labels));
     intern_put(ns);
     intern_put(b);
@@ -160,7 +175,7 @@ static void null_selects_nothing(void **state)
     struct pod *pod = decode("\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":"
                              "\"zone\",\"whenUnsatisfiable\":\"DoNotSchedule\","
                              "\"minDomains\":null,\"matchLabelKeys\":[\"app\"]}]");
-    struct pod_labels labels = {pod->labels, pod->index};
+    struct pod_labels labels = pod_labels_of(pod);
     const struct spread_constraint *spread = &pod->cls->rules.spreads[0];
     assert_false(label_selector_matches(&spread->pods.selector, pod_labels_value, &labels));
     assert_int_equal(spread->min_domains, 1);
@@ -169,24 +184,44 @@ static void null_selects_nothing(void **state)
 
 /* ---- labels ---------------------------------------------------------------------------------- */
 
+static struct pod *named(const char *name, const char *labels)
+{
+    struct error err = ERROR_INIT;
+    cleanup_free char *text = xasprintf(
+        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"u\",\"labels\":{%s}}}", name,
+        labels);
+    struct pod *pod = pod_decode(str_of(text), &err);
+    assert_non_null(pod);
+    return pod;
+}
+
 /* All pods of a task share their labels; what tells them apart is looked up all the same. */
 static void index_stays_out_of_the_set(void **state)
 {
     (void)state;
-    struct pod *a = decode_with("ns", "\"app\":\"a\",\"volcano.sh/task-index\":\"0\"", "");
-    struct pod *b = decode_with("ns", "\"volcano.sh/task-index\":\"1\",\"app\":\"a\"", "");
-    struct pod *c = decode_with("ns2", "\"app\":\"a\"", "");
+    struct pod *a = named("w-0", "\"app\":\"a\",\"volcano.sh/task-index\":\"0\"");
+    struct pod *b = named("w-1", "\"volcano.sh/task-index\":\"1\",\"app\":\"a\"");
+    struct pod *c = named("w-1", "\"app\":\"a\"");
+    struct pod *d = named("w-1", "\"app\":\"a\",\"volcano.sh/task-index\":\"01\"");
     assert_ptr_equal(a->labels, b->labels);
-    assert_ptr_not_equal(a->labels, c->labels);
+    assert_ptr_equal(a->labels, c->labels);
+    assert_ptr_not_equal(a->labels, d->labels);
     assert_int_equal(label_set_count(), 2);
-    struct pod_labels first = {a->labels, a->index}, third = {c->labels, c->index};
-    assert_string_equal(pod_labels_value(&first, "volcano.sh/task-index"), "0");
-    assert_string_equal(pod_labels_value(&first, "app"), "a");
-    assert_null(pod_labels_value(&third, "volcano.sh/task-index"));
-    assert_null(pod_labels_value(&third, "other"));
+    struct pod_labels labels[] = {pod_labels_of(a), pod_labels_of(b), pod_labels_of(c),
+                                  pod_labels_of(d)};
+    static const char *const indices[] = {"0", "1", NULL, "01"};
+    for (size_t i = 0; i < ARRAY_SIZE(labels); i++) {
+        const char *index = pod_labels_value(&labels[i], "volcano.sh/task-index");
+        assert_int_equal(index != NULL, indices[i] != NULL);
+        if (index)
+            assert_string_equal(index, indices[i]);
+        assert_string_equal(pod_labels_value(&labels[i], "app"), "a");
+        assert_null(pod_labels_value(&labels[i], "other"));
+    }
     pod_unref(a);
     pod_unref(b);
-    end(c);
+    pod_unref(c);
+    end(d);
 }
 
 static void selectors_write_what_they_select(void **state)
@@ -267,10 +302,13 @@ static void ports_of_init_containers_do_not_count(void **state)
 static void images_have_a_tag(void **state)
 {
     (void)state;
-    struct pod *pod = decode("\"initContainers\":[{\"image\":\"a\"}],\"containers\":[{\"image\":"
+    struct pod *pod = decode("\"volumes\":[{\"name\":\"v\",\"image\":{\"reference\":\"v:2\"}},{"
+                             "\"name\":\"w\",\"emptyDir\":{}}],"
+                             "\"initContainers\":[{\"image\":\"a\"}],\"containers\":[{\"image\":"
                              "\"host:5000/b\"},{\"image\":\"host:5000/c:1\"},{\"image\":\"\"}]");
     assert_int_equal(pod->cls->containers, 4);
-    assert_int_equal(pod->cls->image_count, 3);
+    assert_int_equal(pod->cls->image_count, 4);
+    assert_string_equal(pod->cls->images[3], "v:2");
     assert_string_equal(pod->cls->images[0], "a:latest");
     assert_string_equal(pod->cls->images[1], "host:5000/b:latest");
     assert_string_equal(pod->cls->images[2], "host:5000/c:1");
@@ -282,7 +320,8 @@ static void broken_rules_are_refused(void **state)
     (void)state;
     static const char *const bad[] = {
         "\"affinity\":{\"podAffinity\":[]}",
-        "\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{}}}",
+        "\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{}}"
+        "}",
         "\"topologySpreadConstraints\":{}",
         "\"topologySpreadConstraints\":[{\"maxSkew\":\"x\"}]",
         "\"containers\":[{\"ports\":{}}]",

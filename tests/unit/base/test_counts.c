@@ -27,8 +27,8 @@ static void equals_an_array(void **state)
     for (unsigned round = 0; round < 200000; round++) {
         unsigned range = round % 5000 < 2500 ? KEYS : 12; /* many, then few */
         uint32_t key = (uint32_t)rng_below(&rng, range);
-        int64_t amount = plain[key] && rng_below(&rng, 2) ? -plain[key]
-                                                          : (int64_t)rng_below(&rng, 7) - 3;
+        int64_t amount =
+            plain[key] && rng_below(&rng, 2) ? -plain[key] : (int64_t)rng_below(&rng, 7) - 3;
         counts_add(&counts, key, amount);
         plain[key] += amount;
         total += amount;

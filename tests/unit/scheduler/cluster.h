@@ -25,7 +25,7 @@
 
 struct test_pod {
     char name[NAME_SIZE], group[NAME_SIZE], role[NAME_SIZE], node[NAME_SIZE], uid[NAME_SIZE];
-    char *spec;   /* owned; members of the spec after schedulerName, beginning with a comma, or "" */
+    char *spec; /* owned; members of the spec after schedulerName, beginning with a comma, or "" */
     char *labels; /* owned; members of its labels, or "" */
     const char *phase;
     bool deleted, gone, unschedulable;
@@ -75,7 +75,8 @@ static inline struct str pod_json(struct arena *arena, const struct test_pod *po
         arena,
         "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"%s\",\"resourceVersion\":"
         "\"%llu\",\"annotations\":{\"scheduling.k8s.io/group-name\":\"%s\",\"volcano.sh/"
-        "task-spec\":\"%s\"},\"labels\":{%s}%s},\"spec\":{\"schedulerName\":\"volcano\"%s%s%s%s},\"status\":{"
+        "task-spec\":\"%s\"},\"labels\":{%s}%s},\"spec\":{\"schedulerName\":\"volcano\"%s%s%s%s},"
+        "\"status\":{"
         "\"phase\":\"%s\"%s}}",
         pod->name, pod->uid, (unsigned long long)pod->rv, pod->group, pod->role, pod->labels,
         pod->deleted ? ",\"deletionTimestamp\":\"2026-11-29T18:00:00Z\"" : "",

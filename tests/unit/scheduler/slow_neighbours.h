@@ -21,8 +21,7 @@ struct slow_pod {
 static inline bool slow_selects(const struct cache *cache, const struct pod_selection *pods,
                                 const struct pod_labels *labels)
 {
-    const struct kube_pairs *of_ns =
-        map_get(&cache->census->namespaces, str_of(labels->set->ns));
+    const struct kube_pairs *of_ns = map_get(&cache->census->namespaces, str_of(labels->set->ns));
     return pod_selection_has_namespace(pods, labels->set->ns, of_ns) &&
            label_selector_matches(&pods->selector, pod_labels_value, labels);
 }
@@ -50,7 +49,7 @@ static inline bool slow_same(const struct sched_node *a, const struct sched_node
 
 static inline struct pod_labels slow_labels(const struct sched_task *task)
 {
-    return (struct pod_labels){task->pod->labels, task->pod->index};
+    return pod_labels_of(task->pod);
 }
 
 /* ---- affinity -------------------------------------------------------------------------------- */
@@ -274,8 +273,7 @@ static inline int64_t slow_crowd(const struct slow_pod *pod, const struct sched_
         if (rule->required)
             continue;
         bool hostname = strcmp(rule->topology_key, "kubernetes.io/hostname") == 0;
-        int64_t pods =
-            hostname ? slow_pods_on(pod, rule, node) : slow_in_domain(pod, rule, node);
+        int64_t pods = hostname ? slow_pods_on(pod, rule, node) : slow_in_domain(pod, rule, node);
         sum += (double)pods * log(slow_domains(pod, rule, fits) + 2) + (rule->max_skew - 1);
     }
     return (int64_t)round(sum);

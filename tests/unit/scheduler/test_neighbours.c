@@ -11,14 +11,14 @@
 #define HOST ",\"topologyKey\":\"kubernetes.io/hostname\""
 #define ZONE ",\"topologyKey\":\"zone\""
 #define APART(where)                                                                               \
-    ",\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{"    \
-    OURS where "}]}}"
+    ",\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":["     \
+    "{" OURS where "}]}}"
 #define NEAR(where)                                                                                \
-    ",\"affinity\":{\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{"        \
-    OURS where "}]}}"
+    ",\"affinity\":{\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":["         \
+    "{" OURS where "}]}}"
 #define SPREAD(where, when)                                                                        \
-    ",\"topologySpreadConstraints\":[{\"maxSkew\":1,\"whenUnsatisfiable\":\"" when "\"," OURS      \
-    where "}]"
+    ",\"topologySpreadConstraints\":[{\"maxSkew\":1,\"whenUnsatisfiable\":\"" when                 \
+    "\"," OURS where "}]"
 
 /* Nodes n0, n1, ... of `cpu` CPUs, in zones z0, z1, z2 by turns. */
 static void add_zoned_nodes(struct cluster *c, unsigned count, const char *cpu)
@@ -217,6 +217,39 @@ static void spread_if_possible(void **state)
     cluster_free(c);
 }
 
+/* Labels that a namespace gets or loses count from then on. */
+static void namespaces_are_selected_by_their_labels(void **state)
+{
+    (void)state;
+    static const char spec[] =
+        CPU("1") ",\"affinity\":{\"podAffinity\":{"
+                 "\"requiredDuringSchedulingIgnoredDuringExecution\":[{" OURS HOST
+                 ",\"namespaceSelector\":{\"matchLabels\":{\"team\":\"x\"}}}]}}";
+    struct kube_pair team = {intern_get(STR("team")), intern_get(STR("x"))};
+    const struct kube_pairs labels = {&team, 1}, none = {NULL, 0};
+    struct cluster *c = cluster_new(NULL);
+    add_zoned_nodes(c, 3, "8");
+    add_app(c, "friend", 1, "\"app\":\"a\"", CPU("1"));
+    run(c);
+    add_app(c, "late", 1, "\"app\":\"b\"", spec);
+    run(c);
+    assert_int_equal(bound(c, "late", NULL), 0);
+    assert_true(cache_set_namespace(&c->scheduler->cache, "ns", &labels));
+    assert_false(cache_set_namespace(&c->scheduler->cache, "ns", &labels));
+    scheduler_wake(c->scheduler);
+    run(c);
+    assert_int_equal(bound(c, "late", NULL), 1);
+    assert_string_equal(find_pod(c, "late-0")->node, find_pod(c, "friend-0")->node);
+    assert_true(cache_set_namespace(&c->scheduler->cache, "ns", &none));
+    add_app(c, "later", 1, "\"app\":\"b\"", spec);
+    run(c);
+    assert_int_equal(bound(c, "later", NULL), 0);
+    check(c);
+    cluster_free(c);
+    intern_put(team.key);
+    intern_put(team.value);
+}
+
 /* A selector may name what tells the pods of a task apart. */
 static void indices_of_tasks_are_labels(void **state)
 {
@@ -297,6 +330,7 @@ int main(void)
         cmocka_unit_test(spread_evenly),
         cmocka_unit_test(a_full_zone_stops_the_gang),
         cmocka_unit_test(spread_if_possible),
+        cmocka_unit_test(namespaces_are_selected_by_their_labels),
         cmocka_unit_test(indices_of_tasks_are_labels),
         cmocka_unit_test(everything_is_forgotten),
         cmocka_unit_test(ports_of_the_node_are_had_once),

@@ -39,7 +39,8 @@ static void pods_that_mend_the_balance_are_welcome(void **state)
     assert_points(b, WEIGHTS(0, 0, 1), "\"cpu\":\"2\"", 80);
     /* To 1 and 0.4: from 0.1 to 0.3. */
     assert_points(b, WEIGHTS(0, 0, 1), "\"cpu\":\"8\"", 65);
-    assert_points(b, WEIGHTS(0, 0, 1), "", 75);
+    /* Who asks for nothing changes nothing. */
+    assert_points(b, WEIGHTS(0, 0, 1), "", 0);
     /* 0.2, 0.4, 0.5 deviate by 0.1247219, 0.3, 0.6, 0.75 by 0.1870829. */
     assert_points(b, WEIGHTS(0, 0, 1), ASKS_DEVICES, 71.88195);
     bare_free(b);

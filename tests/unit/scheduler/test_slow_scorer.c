@@ -3,9 +3,9 @@
  * pod that is to be placed it counts from the pods what is used of each node, asks every filter and
  * every score again, looks at every other pod, and has to name the node that was chosen, or none.
  *
- * It stands before fit_table, fit_table_of and fit_best (the linker's --wrap), so placements that are undone
- * later and pods for which there is no node are compared as well. PUMICE_SEEDS=1-1000 takes more
- * clusters: see property.h.
+ * It stands before fit_table, fit_table_of and fit_best (the linker's --wrap), so placements that
+ * are undone later and pods for which there is no node are compared as well. PUMICE_SEEDS=1-1000
+ * takes more clusters: see property.h.
  */
 #include "api/namespace.h"
 #include "property.h"
@@ -85,8 +85,8 @@ static struct slow_pod pod_of(const struct cache *cache)
     const struct heap_node *first = slow.group ? heap_peek(&slow.group->pending) : NULL;
     const struct sched_task *task =
         first ? const_container_of(first, struct sched_task, waiting) : NULL;
-    return (struct slow_pod){
-        cache, slow.cls, {task ? task->pod->labels : NULL, task ? task->pod->index : NULL}};
+    const struct pod_labels none = {NULL, -1};
+    return (struct slow_pod){cache, slow.cls, task ? pod_labels_of(task->pod) : none};
 }
 
 /* Which nodes fit, and their scores. */
@@ -96,8 +96,7 @@ static void judge(const struct slow_pod *pod, const struct sched_node *nodes, bo
     const struct node_rules *rules = &slow.config->rules;
     size_t n = pod->cache->nodes.n;
     for (size_t i = 0; i < n; i++) {
-        fits[i] = nodes[i].object &&
-                  !config_filter(slow.config, slow.cls, nodes[i].object) &&
+        fits[i] = nodes[i].object && !config_filter(slow.config, slow.cls, nodes[i].object) &&
                   has_room(slow.cls, &nodes[i]) &&
                   !config_crowded(slow.config, slow.cls, &nodes[i]) &&
                   (!pod->labels.set || slow_may(pod, &nodes[i]));
@@ -247,14 +246,14 @@ static void random_node(struct world *w)
     cleanup_free char *name = xasprintf("n%u", i);
     cleanup_free char *host =
         below(w, 8) ? xasprintf(",\"kubernetes.io/hostname\":\"%s\"", name) : xstrdup("");
-    cleanup_free char *zone =
-        below(w, 10) ? xasprintf(",\"zone\":\"z%u\"", i % 3) : xstrdup("");
+    cleanup_free char *zone = below(w, 10) ? xasprintf(",\"zone\":\"z%u\"", i % 3) : xstrdup("");
     cleanup_free char *labels = xasprintf("\"pool\":\"p%u\"%s%s", below(w, 4), host, zone);
     cleanup_free char *allocatable =
         xasprintf("\"cpu\":\"%u\",\"memory\":\"%uGi\",\"pods\":\"%u\",\"nvidia.com/gpu\":\"%u\"",
                   shapes[shape].cpu, shapes[shape].memory, 4 + below(w, 12), shapes[shape].gpus);
-    const char *spec = !below(w, 4)    ? "\"taints\":[{\"key\":\"k\",\"effect\":\"NoSchedule\"}]"
-                       : !below(w, 4)  ? "\"taints\":[{\"key\":\"k\",\"effect\":\"PreferNoSchedule\"}]"
+    const char *spec = !below(w, 4) ? "\"taints\":[{\"key\":\"k\",\"effect\":\"NoSchedule\"}]"
+                       : !below(w, 4)
+                           ? "\"taints\":[{\"key\":\"k\",\"effect\":\"PreferNoSchedule\"}]"
                        : !below(w, 12) ? "\"unschedulable\":true"
                                        : "";
     add_node_json(w->c, name, labels, spec, allocatable);
@@ -262,7 +261,7 @@ static void random_node(struct world *w)
 
 #define APP(value) "\"labelSelector\":{\"matchLabels\":{\"app\":\"" value "\"}}"
 #define APPS                                                                                       \
-    "\"labelSelector\":{\"matchExpressions\":[{\"key\":\"app\",\"operator\":\"In\",\"values\":["      \
+    "\"labelSelector\":{\"matchExpressions\":[{\"key\":\"app\",\"operator\":\"In\",\"values\":["   \
     "\"a0\",\"a1\"]}]}"
 #define HOST ",\"topologyKey\":\"kubernetes.io/hostname\""
 #define ZONE ",\"topologyKey\":\"zone\""
@@ -322,8 +321,8 @@ static const char *const wishes[] = {
     APART(PREFERRED("50", APPS HOST)),
     NEAR(REQUIRED("{" APP("a1") ZONE "}")),
     NEAR(REQUIRED("{" APPS ZONE ",\"namespaces\":[\"ns\",\"ns2\"]},{" APP("a0") HOST "}")),
-    NEAR(PREFERRED("25", APP("a2") ZONE
-                   ",\"namespaceSelector\":{\"matchLabels\":{\"team\":\"b\"}}")),
+    NEAR(PREFERRED("25",
+                   APP("a2") ZONE ",\"namespaceSelector\":{\"matchLabels\":{\"team\":\"b\"}}")),
     SPREAD(HARD ZONE, APPS),
     SPREAD(HARD ZONE, APPS ",\"minDomains\":4"),
     SPREAD(HARD HOST, APP("a1") ",\"nodeTaintsPolicy\":\"Honor\""),

@@ -1,17 +1,17 @@
 /*
- * placement_probe: what the scheduler makes of one pod and a small cluster, on stdin and stdout, for
- * the oracle of tests/oracle that puts the same question to kube-scheduler's plugins.
+ * scheduler_probe: what the scheduler makes of one pod and a small cluster, on stdin and stdout,
+ * for the oracle of tests/oracle that puts the same question to kube-scheduler's plugins.
  *
- *     placement_probe placement
+ *     scheduler_probe placement
  *
  * Reads one case a line, {"nodes": [...], "pods": [...], "namespaces": [...], "pod": {...}} with
- * objects as the API server has them, and prints for each {"nodes": {NAME: {"refused": TEXT or null,
- * "scores": {...}}}}: one reason why the pod may not run there, or the points, 0 to 100, that each
- * kind of score gives the node. Exits with 0 at the end of the input, 1 on a line that is no case, 2
- * on wrong usage.
+ * objects as the API server has them, and prints for each {"nodes": {NAME: {"refused": TEXT or
+ * null, "scores": {...}}}}: one reason why the pod may not run there, or the points, 0 to 100, that
+ * each kind of score gives the node. Exits with 0 at the end of the input, 1 on a line that is no
+ * case, 2 on wrong usage.
  */
-#include "api/namespace.h"
 #include "api/names.h"
+#include "api/namespace.h"
 #include "base/ensure.h"
 #include "base/log.h"
 #include "scheduler/fit.h"
@@ -55,7 +55,7 @@ struct probe {
 
 static _Noreturn void refuse(const char *what, const char *why)
 {
-    fprintf(stderr, "placement_probe: %s: %s\n", what, why);
+    fprintf(stderr, "scheduler_probe: %s: %s\n", what, why);
     exit(1);
 }
 
@@ -149,9 +149,9 @@ static void add_scores(const struct probe *probe, const struct fit_table *table,
     (void)cJSON_AddNumberToObject(scores, "ImageLocality",
                                   (double)images_points(&probe->cache, cls, node));
     for (size_t i = 0; i < ARRAY_SIZE(resource_scores); i++)
-        (void)cJSON_AddNumberToObject(
-            scores, resource_scores[i].name,
-            (double)config_score(resource_scores[i].config, cls, node) / 1e6);
+        (void)cJSON_AddNumberToObject(scores, resource_scores[i].name,
+                                      (double)config_score(resource_scores[i].config, cls, node) /
+                                          1e6);
 }
 
 static void answer_case(struct probe *probe, cJSON *question, cJSON *answer)
@@ -214,8 +214,9 @@ static struct sched_config *configuration(const char *yaml)
 
 static void make_configurations(struct probe *probe)
 {
-    probe->config = configuration("actions: allocate\n"
-                                  "tiers:\n- plugins:\n  - name: predicates\n  - name: nodeorder\n");
+    probe->config =
+        configuration("actions: allocate\n"
+                      "tiers:\n- plugins:\n  - name: predicates\n  - name: nodeorder\n");
     for (size_t i = 0; i < ARRAY_SIZE(resource_scores); i++) {
         cleanup_free char *yaml =
             xasprintf("actions: allocate\ntiers:\n- plugins:\n  - name: nodeorder\n"
@@ -233,7 +234,7 @@ int main(int argc, char **argv)
     char *line = NULL;
     size_t size = 0;
     if (argc != 2 || strcmp(argv[1], "placement") != 0) {
-        fprintf(stderr, "usage: placement_probe placement\n");
+        fprintf(stderr, "usage: scheduler_probe placement\n");
         return 2;
     }
     probe.loop = loop_new_virtual(1, INT64_C(1764000000) * NSEC_PER_SEC);
