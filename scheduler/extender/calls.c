@@ -354,7 +354,6 @@ void extender_free(struct extender *extender)
     extender_classes_clear(extender);
     extender_jobs_clear(extender);
     map_clear(&extender->unready.jobs);
-    map_clear(&extender->texts);
     settings_clear(&extender->settings);
     free(extender);
 }

@@ -71,13 +71,13 @@ struct extender {
     struct error silence;    /* for this reason */
     uint32_t failures;       /* in a row */
     int64_t logged_ns;       /* loop time of the last complaint in the log, 0 before the first */
-    struct map texts;        /* of refusals and failures, for good: their text, without values */
-    struct map classes;      /* struct extender_class by the class's number, owned */
-    uint64_t marks;          /* given so far */
-    struct map jobs;         /* struct extender_job by UID, owned */
-    struct map queues;       /* struct extender_queue by name, owned */
-    struct extender_waiters unready; /* jobs that are to be judged ready */
-    int64_t tidied_ns;               /* loop time at which what is unused was last dropped */
+    struct map refusals, failures_seen; /* texts, each by itself, owned; kept for good */
+    struct map classes;                 /* struct extender_class by the class's number, owned */
+    uint64_t marks;                     /* given so far */
+    struct map jobs;                    /* struct extender_job by UID, owned */
+    struct map queues;                  /* struct extender_queue by name, owned */
+    struct extender_waiters unready;    /* jobs that are to be judged ready */
+    int64_t tidied_ns;                  /* loop time at which what is unused was last dropped */
 };
 
 /* Takes the settings over. Never NULL. */

@@ -15,9 +15,9 @@
 #include "scheduler/fit.h"
 #include "scheduler/plugins/score.h"
 
-#define TEXTS_MAX 200                  /* that tables can tell apart, and that are kept */
-#define TEXT_SIZE_MAX 256              /* bytes of one */
-#define BUSY_NS NSEC_PER_SEC           /* after an answer, more is about to be asked */
+#define TEXTS_MAX 100        /* of each kind that are told apart: fewer than a table can */
+#define TEXT_SIZE_MAX 256    /* bytes of one */
+#define BUSY_NS NSEC_PER_SEC /* after an answer, more is about to be asked */
 #define GATHER_NS (20 * NSEC_PER_MSEC) /* answers that come together are looked at together */
 #define IDLE_NS (60 * NSEC_PER_SEC)    /* what nobody needs for so long is dropped */
 
@@ -49,12 +49,13 @@ struct extender_class {
 };
 
 static const char waiting[] = EXTENDER_WAITING;
-static const char other_reasons[] = "refused by the extender for other reasons";
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-/* The one copy of a text: what follows `head`, without line breaks, cut to size. */
-static const char *keep_text(struct extender *extender, const char *head, struct str tail)
+/* The one copy of a text: what follows `head`, without line breaks, cut to size; `other` when there
+ * are too many. */
+static const char *keep_text(struct map *texts, const char *head, struct str tail,
+                             const char *other)
 {
     cleanup_buf struct buf text = BUF_INIT(2 * TEXT_SIZE_MAX);
     buf_add_cstr(&text, head);
@@ -62,20 +63,31 @@ static const char *keep_text(struct extender *extender, const char *head, struct
     for (size_t i = 0; i < text.n; i++)
         if ((unsigned char)text.p[i] < ' ')
             text.p[i] = ' ';
-    char *kept = map_get(&extender->texts, buf_str(&text));
-    if (kept)
-        return kept;
-    if (map_count(&extender->texts) >= TEXTS_MAX)
-        return other_reasons;
+    char *kept = map_get(texts, buf_str(&text));
+    if (kept || map_count(texts) >= TEXTS_MAX)
+        return kept ? kept : other;
     kept = xstrdup(text.p);
-    map_set(&extender->texts, buf_str(&text), kept);
+    map_set(texts, buf_str(&text), kept);
     return kept;
 }
 
+static const char *refusal_text(struct extender *extender, struct str status)
+{
+    return keep_text(&extender->refusals, "refused by the extender: ", status,
+                     "refused by the extender for other reasons");
+}
+
+/* libcurl's "... after 12 ms: ..." would be another text each time. */
 static const char *failure_text(struct extender *extender, const char *why)
 {
     cleanup_free char *head = xasprintf("extender %.200s failed: ", extender->settings.url);
-    return keep_text(extender, head, str_of(why));
+    cleanup_free char *text = xstrdup(why);
+    char *after = strstr(text, " after ");
+    size_t digits = after ? strspn(after + strlen(" after "), "0123456789") : 0;
+    char *rest = digits ? strchr(after, ':') : NULL;
+    if (rest)
+        memmove(after, rest, strlen(rest) + 1);
+    return keep_text(&extender->failures_seen, head, str_of(text), "extender failed in other ways");
 }
 
 /* ---- classes --------------------------------------------------------------------------------- */
@@ -120,10 +132,9 @@ static void class_free(void *value)
 
 void extender_classes_clear(struct extender *extender)
 {
-    void *text;
     map_clear_with(&extender->classes, class_free);
-    for (size_t i = 0; map_next(&extender->texts, &i, NULL, &text);)
-        free(text);
+    map_clear_with(&extender->refusals, free);
+    map_clear_with(&extender->failures_seen, free);
 }
 
 /* NULL when there is none of that node, but maybe one of another that had its place. */
@@ -411,7 +422,7 @@ int extender_take_predicate(struct extender_call *call, struct str body, struct 
     if (!status.n && code)
         buf_printf(&status, "code %lld", (long long)code);
     if (status.n)
-        refusal = keep_text(call->extender, "refused by the extender: ", buf_str(&status));
+        refusal = refusal_text(call->extender, buf_str(&status));
     take_verdict(call, refusal, NULL);
     return 0;
 }

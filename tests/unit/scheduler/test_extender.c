@@ -293,6 +293,9 @@ static void a_failure_keeps_its_jobs_waiting(void **state)
     } failures[] = {
         {.deaf = true, .says = "extender " URL " failed: no answer in time"},
         {.refusing = true, .says = "failed: connection refused"},
+        {.status = 500,
+         .answer = "no port after 12 ms: refused",
+         .says = "failed: HTTP 500: no port: refused"},
         {.status = 503, .answer = "out of order", .says = "failed: HTTP 503: out of order"},
         {.status = 201, .says = "failed: HTTP 201"},
         {.answer = "{\"status\":", .says = "failed: invalid JSON"},
@@ -319,6 +322,28 @@ static void a_failure_keeps_its_jobs_waiting(void **state)
         assert_true(time_to_bind(c, "g", 2, 31 * SECOND) > 0);
         server_free(&server);
     }
+}
+
+/* There may be many reasons, but no table can tell all of them apart, and none is kept twice. */
+static void texts_have_a_bound(void **state)
+{
+    struct server server;
+    struct cluster *c = cluster_of(&server, MANAGED PREDICATES);
+    (void)state;
+    add_gpu_nodes(c, 1, 8);
+    struct test_group *group = add_gpu_gang(c, "g", 1);
+    const struct sched_config *config = c->scheduler->config;
+    const struct extender *extender = config->plugins.items[config->plugins.n - 1]->state;
+    for (int i = 0; i < 250; i++) {
+        cleanup_free char *answer = xasprintf("{\"status\":\"no.\\n%d\"}", i);
+        server.answers[PREDICATE] = answer;
+        pass(c, 11 * SECOND);
+        assert_true(map_count(&extender->refusals) <= 100);
+    }
+    server.answers[PREDICATE] = "{\"status\":\"no.\\n3\"}";
+    pass(c, 100 * SECOND);
+    assert_says(group, "refused by the extender: no. 3.");
+    server_free(&server);
 }
 
 /* Any answer may be of no use, or an error that the server names. */
@@ -560,6 +585,7 @@ int main(void)
         cmocka_unit_test(reasons_do_not_come_and_go),
         cmocka_unit_test(one_that_hangs_delays_nobody_else),
         cmocka_unit_test(a_failure_keeps_its_jobs_waiting),
+        cmocka_unit_test(texts_have_a_bound),
         cmocka_unit_test(scores_may_fail_too),
         cmocka_unit_test(a_failure_is_asked_again_ever_more_rarely),
         cmocka_unit_test(a_dead_server_is_left_alone),
