@@ -51,6 +51,7 @@ struct extender_call *extender_call_new(struct extender *extender, enum extender
     list_init(&call->link);
     call->extender = extender;
     call->verb = verb;
+    call->sent_ns = -1;
     call->about = intern_get(about);
     buf_init(&call->body, LIMIT_REQUEST_BODY);
     call->writer = json_writer(&call->body);
@@ -89,8 +90,8 @@ static void complain(struct extender *extender, const struct extender_call *call
              verbs[call->verb].name, call->about, why);
 }
 
-/* It did not answer at all: it is not asked for a while, which is longer each time. Those calls do
- * not count that were under way when it began. */
+/* It did not answer at all: it is not asked for a while, which is longer each time. Calls that were
+ * under way when that began do not count, nor do those that were never sent. */
 static void leave_alone(struct extender *extender, const struct extender_call *call,
                         const struct error *why)
 {
@@ -129,8 +130,9 @@ static void finish(struct extender_call *call, const struct kube_result *result)
 {
     struct extender *extender = call->extender;
     struct error err = ERROR_INIT;
-    bool heard = result->outcome == KUBE_ANSWERED, usable = check(result, &err) == 0;
-    if (heard)
+    bool heard = result->outcome == KUBE_ANSWERED || result->error.cls == ERROR_LIMIT;
+    bool usable = check(result, &err) == 0;
+    if (heard && call->sent_ns >= 0)
         extender->quiet_until_ns = extender->failures = 0;
     else
         leave_alone(extender, call, &result->error);
@@ -204,7 +206,6 @@ static void go(struct extender_call *call)
         send_call(call);
         return;
     }
-    call->sent_ns = extender_now(extender);
     list_remove(&call->link);
     finish(call, &result);
 }

@@ -20,7 +20,7 @@ struct extender_call {
     uint32_t index;             /* of the node */
     uint64_t mark;              /* what was asked about, for the one who asked */
     struct kube_call *sent;     /* NULL before */
-    int64_t sent_ns;
+    int64_t sent_ns;            /* loop time, -1 before */
 };
 
 /* A call to be filled and submitted; its body is an open object. `about` is copied. */
