@@ -200,7 +200,6 @@ static bool cannot_go(const struct extender_call *call, struct error *why)
 /* Sends a call, or ends it when that cannot be. */
 static void go(struct extender_call *call)
 {
-    struct extender *extender = call->extender;
     struct kube_result result = {.outcome = KUBE_NOT_SENT};
     if (!cannot_go(call, &result.error)) {
         send_call(call);
