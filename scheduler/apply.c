@@ -67,6 +67,11 @@ static void quota_changed(void *arg, void *old_object, void *new_object)
     named_changed(arg, CHANGE_QUOTA, new_object ? new_object : old_object);
 }
 
+static void budget_changed(void *arg, void *old_object, void *new_object)
+{
+    named_changed(arg, CHANGE_BUDGET, new_object ? new_object : old_object);
+}
+
 static void store_synced_now(void *arg)
 {
     struct scheduler *scheduler = arg;
@@ -80,6 +85,12 @@ static void quotas_synced(void *arg)
     store_synced_now(arg);
 }
 
+static void budgets_synced(void *arg)
+{
+    scheduler_change(arg, (struct change){.kind = CHANGE_BUDGETS_KNOWN});
+    store_synced_now(arg);
+}
+
 static bool all_synced(const struct scheduler *scheduler)
 {
     const struct scheduler_params *params = &scheduler->params;
@@ -87,7 +98,8 @@ static bool all_synced(const struct scheduler *scheduler)
            store_synced(params->podgroups) && store_synced(params->queues) &&
            store_synced(params->priorityclasses) &&
            (!params->namespaces || store_synced(params->namespaces)) &&
-           (!params->resourcequotas || store_synced(params->resourcequotas));
+           (!params->resourcequotas || store_synced(params->resourcequotas)) &&
+           (!params->budgets || store_synced(params->budgets));
 }
 
 static void check_ready(void *arg)
@@ -107,6 +119,13 @@ static void subscribe_quotas(struct scheduler *scheduler)
     scheduler->quota_handler =
         (struct store_handler){.changed = quota_changed, .synced = quotas_synced, .arg = scheduler};
     store_subscribe(scheduler->params.resourcequotas, &scheduler->quota_handler);
+}
+
+static void subscribe_budgets(struct scheduler *scheduler)
+{
+    scheduler->budget_handler = (struct store_handler){
+        .changed = budget_changed, .synced = budgets_synced, .arg = scheduler};
+    store_subscribe(scheduler->params.budgets, &scheduler->budget_handler);
 }
 
 void apply_init(struct scheduler *scheduler)
@@ -131,6 +150,8 @@ void apply_init(struct scheduler *scheduler)
     }
     if (params->resourcequotas)
         subscribe_quotas(scheduler);
+    if (params->budgets)
+        subscribe_budgets(scheduler);
 }
 
 void scheduler_follow_quotas(struct scheduler *scheduler, struct store *resourcequotas)
@@ -141,10 +162,20 @@ void scheduler_follow_quotas(struct scheduler *scheduler, struct store *resource
     subscribe_quotas(scheduler);
 }
 
+void scheduler_follow_budgets(struct scheduler *scheduler, struct store *budgets)
+{
+    if (scheduler->params.budgets)
+        return;
+    scheduler->params.budgets = budgets;
+    subscribe_budgets(scheduler);
+}
+
 void apply_clear(struct scheduler *scheduler)
 {
     if (scheduler->params.resourcequotas)
         list_remove(&scheduler->quota_handler.link);
+    if (scheduler->params.budgets)
+        list_remove(&scheduler->budget_handler.link);
     for (size_t i = 0; i < ARRAY_SIZE(scheduler->handlers); i++)
         list_remove(&scheduler->handlers[i].link);
     loop_deferred_cancel(&scheduler->synced);
@@ -193,6 +224,13 @@ static bool apply_quota(struct scheduler *scheduler, const struct change *change
     struct resourcequota *quota =
         store_get(scheduler->params.resourcequotas, str_of(change->ns), str_of(change->key));
     return cache_set_quota(&scheduler->cache, change->ns, change->key, quota);
+}
+
+static void apply_budget(struct scheduler *scheduler, const struct change *change)
+{
+    struct poddisruptionbudget *budget =
+        store_get(scheduler->params.budgets, str_of(change->ns), str_of(change->key));
+    cache_set_budget(&scheduler->cache, change->ns, change->key, budget);
 }
 
 /* The reason for which a job waits may be replaced now: it is tried once more, to hear it. */
@@ -252,6 +290,12 @@ static bool apply_kind(struct scheduler *scheduler, const struct change *change)
         return apply_quota(scheduler, change);
     case CHANGE_QUOTAS_KNOWN:
         cache_quotas_known(&scheduler->cache);
+        return true;
+    case CHANGE_BUDGET: /* nobody waits for it: budgets are looked at when somebody is to go */
+        apply_budget(scheduler, change);
+        return false;
+    case CHANGE_BUDGETS_KNOWN:
+        cache_budgets_known(&scheduler->cache);
         return true;
     case CHANGE_JOB:
         return apply_job(scheduler, change);

@@ -7,6 +7,7 @@
 #include "scheduler/cache_private.h"
 #include "scheduler/census.h"
 #include "scheduler/fit.h"
+#include "scheduler/group_limits.h"
 #include "scheduler/holds.h"
 #include "scheduler/images.h"
 
@@ -34,6 +35,7 @@ static void free_node(struct sched_node *node)
     node_unref(node->object);
     resource_vector_clear(&node->used);
     host_ports_clear(&node->ports);
+    intern_put(node->group);
     intern_put(node->name);
     free(node);
 }
@@ -236,6 +238,7 @@ bool cache_set_node(struct cache *cache, const char *name, struct node *object)
         return false;
     topology_set_node(cache, node->index, node->object);
     holds_node_changed(cache, node);
+    group_limits_set_node(cache, node);
     node->version = ++cache->versions;
     cache_log_node(cache, node);
     cache_room(cache);

@@ -12,6 +12,7 @@
 #include "api/minavailable.h"
 #include "api/node.h"
 #include "api/pod.h"
+#include "api/poddisruptionbudget.h"
 #include "api/podgroup.h"
 #include "api/priorityclass.h"
 #include "api/queue.h"
@@ -149,12 +150,13 @@ struct job_status {
     int64_t holds_ns;      /* wall time, whole seconds: since when it holds nodes, 0: it does not */
 };
 
-/* A namespace with jobs or quotas. */
+/* A namespace with jobs, quotas or budgets. */
 struct sched_namespace {
-    const char *name;                   /* interned */
-    VEC(struct resourcequota *) quotas; /* counted */
-    uint32_t jobs;                      /* in the cache */
-    uint64_t chances;                   /* grows when its quotas may allow a job more */
+    const char *name;                          /* interned */
+    VEC(struct resourcequota *) quotas;        /* counted */
+    VEC(struct poddisruptionbudget *) budgets; /* counted */
+    uint32_t jobs;                             /* in the cache */
+    uint64_t chances;                          /* grows when its quotas may allow a job more */
     int64_t arrival_ns; /* loop time of the last new pod of a job while there are quotas, or 0 */
 };
 
@@ -230,6 +232,14 @@ struct sched_job {
     uint32_t binds;           /* bind calls that are not over */
 };
 
+/* What pods of a queue may ask for on the nodes of one group (group_limits.h). */
+struct group_limit {
+    const char *group;        /* interned */
+    struct resource_set most; /* what is not in it is not limited */
+    struct resource_set used; /* what pods of the queue ask for that are charged to nodes there, */
+    struct resource_set held; /* and what is held there for a job of the queue (holds.h) */
+};
+
 /* Why a queue that names a parent has none. */
 enum queue_trouble { QUEUE_SOUND, QUEUE_PARENT_ABSENT, QUEUE_IN_CYCLE };
 
@@ -253,6 +263,9 @@ struct sched_queue {
     struct resource_set capability, deserved, guarantee;
     bool has_capability, has_deserved, has_guarantee;
     const char *hierarchy, *hierarchy_weights; /* interned annotations; "" when absent */
+    struct node_groups *groups; /* counted; which groups of nodes it may use, NULL: not said */
+    uint64_t groups_version;    /* of `groups`; never the same twice in a cache, 0 with NULL */
+    VEC(struct group_limit) limits;
 
     /* Sums over its own jobs, kept with every change of a pod or PodGroup. */
     struct resource_set allocated; /* of their pods that have a node and are alive */
@@ -281,6 +294,7 @@ struct sched_queue {
 
 struct sched_node {
     const char *name;    /* interned */
+    const char *group;   /* interned; the group it belongs to, NULL for none or while unknown */
     struct node *object; /* counted; NULL while only its pods are known */
     struct resource_vector used;
     uint32_t index;          /* its place in cache->nodes */
@@ -307,6 +321,7 @@ struct cache {
     struct map nodes_by_name, jobs_by_key, tasks_by_uid, queues_by_name, namespaces;
     bool quotas_known;  /* all namespaces have theirs; they are followed only when wanted */
     uint64_t quotas_rv; /* newest version of a quota: it and all older changes of any are known */
+    bool budgets_known; /* all namespaces have theirs; likewise */
     VEC(struct sched_node *) nodes; /* NULL where one was removed */
     VEC(uint32_t) free_indices;
     struct resource_vector allocatable, used,
@@ -322,9 +337,11 @@ struct cache {
     uint64_t news;                   /* grows when single jobs in `admit` are to be asked again */
     uint64_t all_refused; /* cache_admit_state when all in `admit` had been asked in vain */
     uint64_t next_sequence;
-    uint32_t versions; /* of nodes given so far */
-    bool stating;      /* a statement is being made or undone: room does not grow */
-    bool leads;        /* phases are decided here; else what PodGroups show is followed */
+    uint32_t versions;       /* of nodes given so far */
+    uint64_t group_versions; /* of what queues say of groups of nodes, given so far */
+    bool limits_stale;       /* what queues use of limits of groups is to be counted afresh */
+    bool stating;            /* a statement is being made or undone: room does not grow */
+    bool leads;              /* phases are decided here; else what PodGroups show is followed */
 
     /* Changes of nodes, for the tables of fit.c: a ring of node indices. */
     uint32_t *log;
@@ -360,6 +377,13 @@ bool cache_set_quota(struct cache *cache, const char *ns, const char *name,
                      struct resourcequota *quota);
 /* All quotas there are have been set. */
 void cache_quotas_known(struct cache *cache);
+/* The budget is this from now on (NULL: gone). */
+void cache_set_budget(struct cache *cache, const char *ns, const char *name,
+                      struct poddisruptionbudget *budget);
+/* All budgets there are have been set. */
+void cache_budgets_known(struct cache *cache);
+/* The namespace, NULL when nothing is known of it. */
+const struct sched_namespace *cache_namespace(const struct cache *cache, const char *ns);
 /* Names in the log, once, the queues whose parent is absent or below themselves. */
 void cache_tell_queues(struct cache *cache);
 /* Works out the priority of every job again. */

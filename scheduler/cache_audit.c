@@ -4,6 +4,7 @@
  * Nothing here is kept or shared: a recount walks over every task, job, node and queue.
  */
 #include "scheduler/cache_private.h"
+#include "scheduler/group_limits.h"
 #include "scheduler/holds.h"
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -232,5 +233,7 @@ const char *cache_audit(const struct cache *cache)
     if (!usage_matches(cache))
         return "a node's used amounts differ from its pods";
     const char *wrong = holds_audit(cache);
+    if (!wrong)
+        wrong = group_limits_audit(cache);
     return wrong ? wrong : audit_queues(cache);
 }

@@ -10,6 +10,7 @@
 #include "base/timefmt.h"
 #include "scheduler/cache_private.h"
 #include "scheduler/census.h"
+#include "scheduler/group_limits.h"
 #include "scheduler/holds.h"
 #include "scheduler/minimum.h"
 #include "scheduler/status.h"
@@ -147,6 +148,7 @@ static void leave_queue(struct cache *cache, struct sched_job *job)
     if (job->reservation)
         holds_close(cache, job->reservation);
     cache_sums_leave(job);
+    group_limits_charge_job(job, -1);
     job->queue = NULL;
     queue->jobs--;
     cache_queue_drop(cache, queue);
@@ -270,6 +272,7 @@ static void set_queue(struct cache *cache, struct sched_job *job, const char *na
     job->queue = cache_queue_get(cache, name);
     job->queue->jobs++;
     cache_sums_enter(job);
+    group_limits_charge_job(job, 1);
 }
 
 static void forget_podgroup(struct cache *cache, struct sched_job *job)
@@ -393,6 +396,8 @@ void cache_set_task(struct cache *cache, struct sched_task *task, enum task_stat
         cache_charge(cache, old, task->pod->cls, -1);
     if (old != node && node)
         cache_charge(cache, node, task->pod->cls, 1);
+    if (old != node && job)
+        group_limits_move(job, task->pod->cls, old, node);
     if (job)
         cache_sums_task(job, task->pod, task->status, status);
     task->status = status;

@@ -11,6 +11,8 @@
 #include "base/intern.h"
 #include "base/log.h"
 #include "scheduler/cache_private.h"
+#include "scheduler/fit.h"
+#include "scheduler/group_limits.h"
 #include "scheduler/holds.h"
 
 struct sched_queue *cache_queue(const struct cache *cache, const char *name)
@@ -43,6 +45,7 @@ void cache_queue_free(struct sched_queue *queue)
 {
     heap_clear(&queue->waiting);
     list_remove(&queue->untold);
+    group_limits_clear(queue);
     struct resource_set *sets[] = {&queue->capability, &queue->deserved, &queue->guarantee,
                                    &queue->allocated,  &queue->pending,  &queue->inqueue,
                                    &queue->elastic};
@@ -62,6 +65,7 @@ void cache_queue_drop(struct cache *cache, struct sched_queue *queue)
     ENSURE(!queue->above);
     map_del(&cache->queues_by_name, str_of(queue->name));
     vec_push(&cache->free_queue_slots, queue->index);
+    fit_forget_queue(cache, queue);
     cache_queue_free(queue);
 }
 
@@ -235,6 +239,7 @@ static bool apply_object(struct cache *cache, struct sched_queue *queue, const s
     static const struct queue absent = {.weight = 1, .state = ""};
     const char *uid = object ? object->meta.uid : NULL;
     bool changed = set_spec(queue, object ? object : &absent) || queue->uid != uid;
+    changed |= group_limits_set_queue(cache, queue, object ? object->groups : NULL);
     bool exists = (queue->uid != NULL) != (uid != NULL);
     const char *parent = object ? parent_of(object) : "";
     changed |= strcmp(queue->parent_name, parent) != 0;

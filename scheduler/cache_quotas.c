@@ -1,7 +1,7 @@
 /*
- * The cache's namespaces: which ResourceQuotas they have. See cache.h.
+ * The cache's namespaces: which ResourceQuotas and PodDisruptionBudgets they have. See cache.h.
  *
- * One is kept while it has jobs or quotas, so that a job finds its quotas without a search.
+ * One is kept while it has jobs or any of these, so that a job finds its quotas without a search.
  */
 #include "base/intern.h"
 #include "scheduler/cache_private.h"
@@ -23,13 +23,16 @@ static void free_space(void *value)
     for (size_t i = 0; i < space->quotas.n; i++)
         resourcequota_unref(space->quotas.items[i]);
     vec_clear(&space->quotas);
+    for (size_t i = 0; i < space->budgets.n; i++)
+        poddisruptionbudget_unref(space->budgets.items[i]);
+    vec_clear(&space->budgets);
     intern_put(space->name);
     free(space);
 }
 
 static void space_drop(struct cache *cache, struct sched_namespace *space)
 {
-    if (space->jobs || space->quotas.n)
+    if (space->jobs || space->quotas.n || space->budgets.n)
         return;
     map_del(&cache->namespaces, str_of(space->name));
     free_space(space);
@@ -52,6 +55,13 @@ void cache_namespaces_clear(struct cache *cache)
 {
     map_clear_with(&cache->namespaces, free_space);
 }
+
+const struct sched_namespace *cache_namespace(const struct cache *cache, const char *ns)
+{
+    return map_get(&cache->namespaces, str_of(ns));
+}
+
+/* ---- quotas ---------------------------------------------------------------------------------- */
 
 /* The quota's place in its namespace; quotas.n when it is not there. */
 static size_t position(const struct sched_namespace *space, const char *name)
@@ -91,4 +101,38 @@ void cache_quotas_known(struct cache *cache)
 {
     cache->quotas_known = true;
     cache_room(cache);
+}
+
+/* ---- budgets --------------------------------------------------------------------------------- */
+
+/* The budget's place in its namespace; budgets.n when it is not there. */
+static size_t budget_position(const struct sched_namespace *space, const char *name)
+{
+    size_t at = 0;
+    while (at < space->budgets.n && strcmp(space->budgets.items[at]->meta.name, name) != 0)
+        at++;
+    return at;
+}
+
+void cache_set_budget(struct cache *cache, const char *ns, const char *name,
+                      struct poddisruptionbudget *budget)
+{
+    struct sched_namespace *space = space_get(cache, ns);
+    size_t at = budget_position(space, name);
+    struct poddisruptionbudget *before = at < space->budgets.n ? space->budgets.items[at] : NULL;
+    if (budget)
+        poddisruptionbudget_ref(budget);
+    if (before && budget)
+        space->budgets.items[at] = budget;
+    else if (before)
+        vec_remove(&space->budgets, at);
+    else if (budget)
+        vec_push(&space->budgets, budget);
+    poddisruptionbudget_unref(before);
+    space_drop(cache, space);
+}
+
+void cache_budgets_known(struct cache *cache)
+{
+    cache->budgets_known = true;
 }

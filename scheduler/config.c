@@ -374,6 +374,8 @@ void sched_config_note_askers(struct sched_config *config)
             vec_push(&config->crowded, plugin);
         if (plugin->enabled[POINT_NODE_ORDER] && plugin->type->score)
             vec_push(&config->scorers, plugin);
+        if (plugin->type->queue_filter || plugin->type->queue_score || plugin->type->queue_refuse)
+            vec_push(&config->by_queue, plugin);
         if (plugin->type->rules)
             plugin->type->rules(plugin, &config->rules);
     }
@@ -422,6 +424,7 @@ void sched_config_free(struct sched_config *config)
     vec_clear(&config->plugins);
     vec_clear(&config->crowded);
     vec_clear(&config->scorers);
+    vec_clear(&config->by_queue);
     vec_clear(&config->actions);
     map_clear_with(&config->arguments, free_arguments);
     free(config);

@@ -21,13 +21,14 @@ struct action {
 };
 
 struct sched_config {
-    VEC(struct action *) actions; /* owned; in the order of running */
-    VEC(struct plugin *) plugins; /* owned; in order of the tiers, each name once */
-    VEC(struct plugin *) crowded; /* borrowed: those that are asked whether a node is crowded */
-    VEC(struct plugin *) scorers; /* borrowed: those that score nodes */
-    struct node_rules rules;      /* of all plugins together */
-    struct map arguments;         /* of actions, struct arguments by the action's name; owned */
-    uint64_t generation;          /* differs between any two configurations of a process */
+    VEC(struct action *) actions;  /* owned; in the order of running */
+    VEC(struct plugin *) plugins;  /* owned; in order of the tiers, each name once */
+    VEC(struct plugin *) crowded;  /* borrowed: those that are asked whether a node is crowded */
+    VEC(struct plugin *) scorers;  /* borrowed: those that score nodes */
+    VEC(struct plugin *) by_queue; /* borrowed: those whose say of nodes depends on the queue */
+    struct node_rules rules;       /* of all plugins together */
+    struct map arguments;          /* of actions, struct arguments by the action's name; owned */
+    uint64_t generation;           /* differs between any two configurations of a process */
 };
 
 /* The built-in configuration; never NULL. */
@@ -35,8 +36,8 @@ struct sched_config *sched_config_default(void);
 /* From YAML; NULL and `err` when the file is to be rejected. */
 struct sched_config *sched_config_parse(struct str yaml, struct error *err);
 void sched_config_free(struct sched_config *config);
-/* Fills `crowded`, `scorers` and `rules` for the plugins there are; sched_config_parse has done so.
- */
+/* Fills `crowded`, `scorers`, `by_queue` and `rules` for the plugins there are; sched_config_parse
+ * has done so. */
 void sched_config_note_askers(struct sched_config *config);
 bool sched_config_has_action(const struct sched_config *config, const char *name);
 bool sched_config_has_plugin(const struct sched_config *config, const char *name);
@@ -82,5 +83,17 @@ enum plugin_miss config_missed(const struct sched_config *config, struct cache *
 void config_binding(const struct sched_config *config, const struct sched_task *task, bool failed);
 int64_t config_score(const struct sched_config *config, const struct pod_class *cls,
                      const struct sched_node *node);
+/* What plugins say of nodes for pods of a queue; see plugin_type. */
+const char *config_queue_filter(const struct sched_config *config, const struct sched_queue *queue,
+                                const struct sched_node *node);
+/* `score` and what is added to it. */
+int64_t config_queue_score(const struct sched_config *config, const struct sched_queue *queue,
+                           const struct sched_node *node, int64_t score);
+uint64_t config_queue_stamp(const struct sched_config *config, const struct sched_queue *queue);
+/* Whether config_queue_refuse may ever say anything of the queue. */
+bool config_queue_limited(const struct sched_config *config, const struct sched_queue *queue);
+/* After group_limits_settle. */
+const char *config_queue_refuse(const struct sched_config *config, const struct sched_queue *queue,
+                                const struct resource_set *request, const struct sched_node *node);
 
 #endif

@@ -229,6 +229,26 @@ static void add_resource(const struct scheduler *scheduler, const struct sched_q
     buf_add_char(out, '\n');
 }
 
+/* "           of nodes of group a: holds cpu 4 of 5, pods 2 of 10" */
+static void add_limits(const struct scheduler *scheduler, const struct sched_queue *queue,
+                       struct buf *out)
+{
+    if (!config_queue_limited(scheduler->config, queue) || scheduler->cache.limits_stale)
+        return;
+    for (size_t i = 0; i < queue->limits.n; i++) {
+        const struct group_limit *limit = &queue->limits.items[i];
+        buf_printf(out, "           of nodes of group %s: holds ", limit->group);
+        for (uint32_t k = 0; k < limit->most.n; k++) {
+            uint32_t id = limit->most.items[k].id;
+            buf_printf(out, "%s%s ", k ? ", " : "", resource_name(id));
+            resource_print(out, id, resource_set_get(&limit->used, id));
+            buf_add_cstr(out, " of ");
+            resource_print(out, id, limit->most.items[k].amount);
+        }
+        buf_add_char(out, '\n');
+    }
+}
+
 static void add_queue(const struct scheduler *scheduler, const struct sched_queue *queue,
                       struct buf *out)
 {
@@ -244,6 +264,7 @@ static void add_queue(const struct scheduler *scheduler, const struct sched_queu
     for (uint32_t id = 0; id < resource_id_count(); id++)
         if (concerns(queue, id))
             add_resource(scheduler, queue, id, out);
+    add_limits(scheduler, queue, out);
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */

@@ -4,7 +4,8 @@
  * Tables are the cache's, in the order of their last use; together they hold at most ENTRIES_MAX
  * nodes (14 bytes each, and what neighbours keep for each), the longest unused are freed first. A
  * table holds a reference to its class. That of a class alone hangs on the class's `scratch`;
- * others are found by the class's number and what neighbours_sign says.
+ * others are found by the queue's index where that matters, the class's number and what
+ * neighbours_sign says.
  *
  * The best node stands at the root of a tree of winners: place p of `winners` (1 to cap - 1) has
  * the better one of places 2p and 2p + 1, and node i stands at place cap + i. A change goes up the
@@ -12,6 +13,7 @@
  */
 #include "base/ensure.h"
 #include "scheduler/fit_private.h"
+#include "scheduler/group_limits.h"
 #include "scheduler/holds.h"
 #include "scheduler/images.h"
 #include "scheduler/plugins/score.h"
@@ -106,6 +108,8 @@ static int64_t score_of_node(const struct cache *cache, const struct sched_confi
     int64_t score = config_score(config, table->cls, node);
     int64_t images = images_points(cache, table->cls, node) * config->rules.images_weight;
     score += images * (int64_t)SCORE_UNIT;
+    if (table->queue)
+        score = config_queue_score(config, table->queue, node, score);
     return score == UNFIT ? UNFIT + 1 : score;
 }
 
@@ -132,6 +136,16 @@ static void note_raws(const struct sched_config *config, struct fit_table *table
                  preferred_terms_weight(&cls->preferred, object->meta.name, &object->meta.labels));
 }
 
+/* Why such pods never go to a known node. */
+static const char *bar_of(const struct sched_config *config, const struct fit_table *table,
+                          const struct sched_node *node)
+{
+    const char *reason = config_filter(config, table->cls, node->object);
+    if (!reason && table->queue)
+        reason = config_queue_filter(config, table->queue, node);
+    return reason;
+}
+
 /* Looks at a node again; what bars such pods from it only when its object changed since. */
 static void look_at(const struct cache *cache, const struct sched_config *config,
                     struct fit_table *table, uint32_t index, bool afresh)
@@ -140,8 +154,7 @@ static void look_at(const struct cache *cache, const struct sched_config *config
     const char *reason = NULL;
     bool fitted = table->scores[index] != UNFIT, known = is_known(node);
     if (known && (afresh || node->version > table->versions)) {
-        table->barred[index] =
-            fit_reason_number(table, config_filter(config, table->cls, node->object));
+        table->barred[index] = fit_reason_number(table, bar_of(config, table, node));
         note_raws(config, table, node);
     }
     if (known && !table->barred[index])
@@ -205,6 +218,16 @@ void fit_forget(struct cache *cache, const struct counts *counts)
     {
         struct fit_table *table = container_of(link, struct fit_table, link);
         if (table->neighbours && neighbours_use(table->neighbours, counts))
+            table_free(cache, table);
+    }
+}
+
+void fit_forget_queue(struct cache *cache, const struct sched_queue *queue)
+{
+    list_each(link, &cache->tables)
+    {
+        struct fit_table *table = container_of(link, struct fit_table, link);
+        if (table->queue == queue)
             table_free(cache, table);
     }
 }
@@ -294,10 +317,30 @@ static bool images_moved(const struct cache *cache, const struct sched_config *c
     return moved;
 }
 
+/* Whether anything said of the queue is new; its limits are looked at again when what it has is. */
+static bool queue_moved(struct cache *cache, const struct sched_config *config,
+                        struct fit_table *table)
+{
+    const struct sched_queue *queue = table->queue;
+    if (!queue)
+        return false;
+    uint64_t stamp = config_queue_stamp(config, queue);
+    bool moved = stamp != table->queue_stamp;
+    table->queue_stamp = stamp;
+    table->limited = config_queue_limited(config, queue);
+    if (!table->limited)
+        return moved;
+    group_limits_settle(cache);
+    table->stale = table->stale || table->queue_version != queue->version;
+    table->queue_version = queue->version;
+    return moved;
+}
+
 static void bring_up_to_date(struct cache *cache, const struct sched_config *config,
                              struct fit_table *table)
 {
     bool afresh = table_size(cache, table) || table->generation != config->generation;
+    afresh = queue_moved(cache, config, table) || afresh;
     list_remove(&table->link);
     list_append(&cache->tables, &table->link);
     bool fill = images_moved(cache, config, table) || afresh || table->seen < cache->log_base ||
@@ -325,16 +368,6 @@ static struct fit_table *table_new(struct pod_class *cls)
     return table;
 }
 
-struct fit_table *fit_table(struct cache *cache, const struct sched_config *config,
-                            struct pod_class *cls)
-{
-    if (!cls->scratch)
-        cls->scratch = table_new(cls);
-    struct fit_table *table = cls->scratch;
-    bring_up_to_date(cache, config, table);
-    return table;
-}
-
 static struct kin kin_of(const struct task_group *group)
 {
     const struct heap_node *first = heap_peek(&group->pending);
@@ -352,35 +385,74 @@ static uint32_t wanted_of(const struct task_group *group)
     return (uint32_t)(lacks < 1 || pending < 1 ? 1 : lacks < pending ? lacks : pending);
 }
 
-/* The key of the table of such pods; empty when it is that of their class. */
-static void key_write(const struct cache *cache, const struct kin *kin, struct buf *key)
+/* The queue, where it tells pods apart. */
+static const struct sched_queue *queue_that_matters(const struct sched_config *config,
+                                                    const struct sched_queue *queue)
 {
-    buf_printf(key, "%llu ", (unsigned long long)kin->cls->id);
+    return config->by_queue.n ? queue : NULL;
+}
+
+static void key_begin(const struct sched_queue *queue, const struct pod_class *cls, struct buf *key)
+{
+    if (queue)
+        buf_printf(key, "q%u ", queue->index);
+    buf_printf(key, "%llu ", (unsigned long long)cls->id);
+}
+
+/* Adds which neighbours matter to such pods; false when none do. */
+static bool key_sign(const struct cache *cache, const struct kin *kin, struct buf *key)
+{
     size_t alone = key->n;
-    neighbours_sign(cache, kin, key);
-    if (key->n == alone)
-        buf_reset(key);
+    if (neighbours_matter(cache, kin))
+        neighbours_sign(cache, kin, key);
+    return key->n > alone;
+}
+
+static struct fit_table *keyed_table(struct cache *cache, const struct sched_queue *queue,
+                                     struct pod_class *cls, struct buf *key)
+{
+    struct fit_table *table = table_new(cls);
+    table->queue = queue;
+    table->key = buf_take(key);
+    map_set(&cache->tables_by_key, str_of(table->key), table);
+    return table;
+}
+
+struct fit_table *fit_table(struct cache *cache, const struct sched_config *config,
+                            const struct sched_queue *queue, struct pod_class *cls)
+{
+    cleanup_buf struct buf key = BUF_INIT(SIZE_MAX);
+    struct fit_table *table = cls->scratch;
+    queue = queue_that_matters(config, queue);
+    if (queue) {
+        key_begin(queue, cls, &key);
+        table = map_get(&cache->tables_by_key, buf_str(&key));
+    }
+    if (!table)
+        table = queue ? keyed_table(cache, queue, cls, &key) : (cls->scratch = table_new(cls));
+    bring_up_to_date(cache, config, table);
+    return table;
 }
 
 struct fit_table *fit_table_of(struct cache *cache, const struct sched_config *config,
                                const struct task_group *group)
 {
     cleanup_buf struct buf key = BUF_INIT(SIZE_MAX);
+    const struct sched_queue *queue = queue_that_matters(config, group->job->queue);
     struct kin kin = kin_of(group);
-    if (neighbours_matter(cache, &kin))
-        key_write(cache, &kin, &key);
-    if (!key.n)
-        return fit_table(cache, config, group->cls);
+    if (!neighbours_matter(cache, &kin))
+        return fit_table(cache, config, group->job->queue, group->cls);
+    key_begin(queue, group->cls, &key);
+    if (!key_sign(cache, &kin, &key))
+        return fit_table(cache, config, group->job->queue, group->cls);
     struct fit_table *table = map_get(&cache->tables_by_key, buf_str(&key));
     if (table && table->generation != config->generation) { /* its neighbours are by other rules */
         table_free(cache, table);
         table = NULL;
     }
     if (!table) {
-        table = table_new(group->cls);
+        table = keyed_table(cache, queue, group->cls, &key);
         table->neighbours = neighbours_new(cache, config, &kin);
-        table->key = buf_take(&key);
-        map_set(&cache->tables_by_key, str_of(table->key), table);
     }
     uint32_t wanted = wanted_of(group);
     table->stale = table->stale || table->wanted != wanted;
@@ -389,12 +461,19 @@ struct fit_table *fit_table_of(struct cache *cache, const struct sched_config *c
     return table;
 }
 
+/* For all queues when there is none for its own. */
 const struct fit_table *fit_kept(const struct cache *cache, const struct task_group *group)
 {
-    cleanup_buf struct buf key = BUF_INIT(SIZE_MAX);
+    const struct sched_queue *queues[] = {group->job->queue, NULL};
     struct kin kin = kin_of(group);
-    key_write(cache, &kin, &key);
-    return key.n ? map_get(&cache->tables_by_key, buf_str(&key)) : group->cls->scratch;
+    const struct fit_table *table = NULL;
+    for (size_t i = 0; i < ARRAY_SIZE(queues) && !table; i++) {
+        cleanup_buf struct buf key = BUF_INIT(SIZE_MAX);
+        key_begin(queues[i], group->cls, &key);
+        bool has_key = key_sign(cache, &kin, &key) || queues[i];
+        table = has_key ? map_get(&cache->tables_by_key, buf_str(&key)) : group->cls->scratch;
+    }
+    return table;
 }
 
 const char *fit_barred(const struct fit_table *table, const struct sched_node *node)
@@ -501,4 +580,9 @@ size_t fit_open_nodes(const struct cache *cache, const struct fit_table *table)
     for (uint32_t i = 0; i < table->n; i++)
         open += is_known(cache->nodes.items[i]) && !table->barred[i];
     return open;
+}
+
+size_t fit_refused_nodes(const struct fit_table *table)
+{
+    return table->room - table->fits;
 }

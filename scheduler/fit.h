@@ -1,7 +1,8 @@
 /*
  * Which node is best for a class of pods, kept up to date instead of computed again.
  *
- * One table a class, and one for each way in which other pods matter to pods of a class: for each
+ * One table a class, and one for each way in which other pods matter to pods of a class, and for
+ * each queue where plugins look at that: for each
  * node whether it fits, why not, and its score, with the best one at the root of a tree. The cache
  * logs every change of a node; a table replays what it has not seen yet, so a placement costs a few
  * comparisons. Where scores are set in relation to those of other nodes (affinity, spread, taints
@@ -23,9 +24,9 @@ enum fit_part { FIT_TAINTS, FIT_NODE_AFFINITY, FIT_POD_AFFINITY, FIT_SPREAD, FIT
 /* The table of the next pod of a group, up to date. Valid until the next call for others. */
 struct fit_table *fit_table_of(struct cache *cache, const struct sched_config *config,
                                const struct task_group *group);
-/* The same for pods of a class of which no labels are known. */
+/* The same for pods of a class in a queue of which no labels are known. */
 struct fit_table *fit_table(struct cache *cache, const struct sched_config *config,
-                            struct pod_class *cls);
+                            const struct sched_queue *queue, struct pod_class *cls);
 /* The table of a group as it was last, or NULL: for explanations, which may be behind. */
 const struct fit_table *fit_kept(const struct cache *cache, const struct task_group *group);
 /* Why pods of the class never go there, NULL when they may; the table must be up to date and the
@@ -44,8 +45,12 @@ struct sched_node *fit_best(const struct cache *cache, const struct fit_table *t
 uint64_t fit_explain(const struct cache *cache, const struct fit_table *table, struct buf *out);
 /* How many of the known nodes may take such pods at all, whatever is free there. */
 size_t fit_open_nodes(const struct cache *cache, const struct fit_table *table);
+/* How many have room for such a pod and yet do not fit, for other pods or a limit of the queue. */
+size_t fit_refused_nodes(const struct fit_table *table);
 /* Frees the tables that count by these, which are about to go. */
 void fit_forget(struct cache *cache, const struct counts *counts);
+/* Frees the tables of the queue, which is about to go. */
+void fit_forget_queue(struct cache *cache, const struct sched_queue *queue);
 /* Frees all tables. */
 void fit_clear(struct cache *cache);
 

@@ -17,24 +17,29 @@ struct fit_span {
 };
 
 struct fit_table {
-    struct list link;      /* in cache->tables */
-    struct pod_class *cls; /* counted */
-    char *key;             /* owned; in cache->tables_by_key; NULL: it hangs on its class */
+    struct list link;                /* in cache->tables */
+    struct pod_class *cls;           /* counted */
+    const struct sched_queue *queue; /* borrowed; NULL: for pods of all queues */
+    char *key;       /* owned; in cache->tables_by_key; NULL: it hangs on its class */
     int64_t *scores; /* by node; UNFIT when it does not fit; without what depends on other nodes */
-    uint32_t *winners;   /* nodes, see fit.c */
-    uint8_t *barred;     /* by node: why such pods never go there: number of a text, 0: they may */
-    uint8_t *reason;     /* by node: why it does not fit now, 0 when it does */
-    uint32_t n, cap;     /* nodes, places for them */
-    uint32_t room;       /* nodes with a score that is not UNFIT */
-    uint32_t fits;       /* nodes that fit; fewer than that when neighbours refuse some */
-    uint32_t versions;   /* of objects of nodes up to which `barred` is right */
-    uint64_t seen;       /* changes of the log that are in the table */
-    uint64_t generation; /* of the configuration; 0: never filled */
-    uint64_t images;     /* where its images are, as of `scores` */
+    uint32_t *winners;    /* nodes, see fit.c */
+    uint8_t *barred;      /* by node: why such pods never go there: number of a text, 0: they may */
+    uint8_t *reason;      /* by node: why it does not fit now, 0 when it does */
+    uint32_t n, cap;      /* nodes, places for them */
+    uint32_t room;        /* nodes with a score that is not UNFIT */
+    uint32_t fits;        /* nodes that fit; fewer than that when neighbours refuse some */
+    uint32_t versions;    /* of objects of nodes up to which `barred` is right */
+    uint64_t seen;        /* changes of the log that are in the table */
+    uint64_t generation;  /* of the configuration; 0: never filled */
+    uint64_t images;      /* where its images are, as of `scores` */
+    uint64_t queue_stamp; /* what plugins say of the queue, as of `barred` and `scores` */
     VEC(const char *) reasons; /* texts by number less 1; number TABLE_REASONS is for all others */
 
-    /* Scores that are set in relation to other nodes'. With any of these the best node is found by
-     * a look at all scores instead of in the tree. */
+    /* What one node does not tell: scores that are set in relation to other nodes', and limits of
+     * the queue. With any of these the best node is found by a look at all scores instead of in the
+     * tree. */
+    bool limited;                  /* what the queue has elsewhere may bar it from nodes */
+    uint32_t queue_version;        /* of the queue at the last look, when it is limited */
     struct neighbours *neighbours; /* owned; NULL when other pods do not matter */
     int32_t *taints;               /* by node: those that it does not tolerate but may; or NULL */
     int32_t *preferred;            /* by node: weights of its preferred terms; or NULL */
@@ -46,7 +51,7 @@ struct fit_table {
 
 static inline bool fit_scans(const struct fit_table *table)
 {
-    return table->neighbours || table->taints || table->preferred;
+    return table->neighbours || table->taints || table->preferred || table->limited;
 }
 
 /* The number of a text; texts that are alike are one pointer. */

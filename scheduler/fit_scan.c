@@ -1,9 +1,9 @@
 /*
  * The best node where scores are set in relation to one another. See fit.h.
  *
- * First all nodes with room are asked whether other pods stand against it, and between which raw
- * scores those lie that are left; then each gets its points, by the rules of kube-scheduler's
- * plugins, in whole numbers.
+ * First all nodes with room are asked whether other pods, or limits of the queue, stand against it,
+ * and between which raw scores those lie that are left; then each gets its points, by the rules of
+ * kube-scheduler's plugins, in whole numbers.
  */
 #include "scheduler/fit_private.h"
 #include "scheduler/plugins/score.h"
@@ -82,17 +82,31 @@ int64_t fit_points(const struct fit_table *table, enum fit_part part, uint32_t n
 
 /* ---- which nodes fit ------------------------------------------------------------------------- */
 
-/* Asks the neighbours about every node that has room. */
-static void refuse(struct fit_table *table)
+static const char *refusal(const struct cache *cache, const struct sched_config *config,
+                           const struct fit_table *table, uint32_t node)
+{
+    const char *reason = NULL;
+    if (table->limited)
+        reason = config_queue_refuse(config, table->queue, &table->cls->request,
+                                     cache->nodes.items[node]);
+    if (!reason && table->neighbours)
+        reason = neighbours_refuse(table->neighbours, node);
+    return reason;
+}
+
+/* Asks the queue's limits and the neighbours about every node that has room. */
+static void refuse(const struct cache *cache, const struct sched_config *config,
+                   struct fit_table *table)
 {
     table->fits = table->room;
-    if (!table->neighbours)
+    if (!table->neighbours && !table->limited)
         return;
-    neighbours_settle(table->neighbours);
+    if (table->neighbours)
+        neighbours_settle(table->neighbours);
     for (uint32_t i = 0; i < table->n; i++) {
         if (table->scores[i] == UNFIT)
             continue;
-        table->reason[i] = fit_reason_number(table, neighbours_refuse(table->neighbours, i));
+        table->reason[i] = fit_reason_number(table, refusal(cache, config, table, i));
         table->fits -= table->reason[i] != 0;
     }
 }
@@ -211,7 +225,7 @@ void fit_scan(struct cache *cache, const struct sched_config *config, struct fit
 {
     int64_t *sums = xcalloc(2 * (size_t)table->n + 1, sizeof(*sums)), *raws = sums + table->n;
     memcpy(sums, table->scores, table->n * sizeof(*sums));
-    refuse(table);
+    refuse(cache, config, table);
     if (counts(table, FIT_SPREAD))
         meet(table);
     for (enum fit_part part = 0; part < FIT_PART_COUNT; part++)

@@ -6,6 +6,7 @@
 #include "scheduler/holds.h"
 #include "base/ensure.h"
 #include "scheduler/cache_private.h"
+#include "scheduler/group_limits.h"
 
 #define UID_SIZE 36
 
@@ -156,6 +157,7 @@ bool holds_add(struct cache *cache, struct reservation *reservation, struct sche
         vec_push(&hold->parts, ((struct hold_part){pod_class_ref(cls), 1}));
     (void)resource_set_add(&hold->amount, &cls->request, 1);
     (void)resource_vector_add(&cache->held, &cls->request, 1);
+    group_limits_hold(reservation->job->queue, node, &cls->request, 1);
     holds_class(reservation, cls)->held++;
     cache_log_node(cache, node);
     return true;
@@ -183,6 +185,7 @@ static void let_go(struct cache *cache, struct node_hold *hold, struct hold_part
         *resource_vector_slot(&cache->held, request->items[i].id) -=
             request->items[i].amount * (int64_t)pods;
     (void)resource_set_add(&hold->amount, request, -(int64_t)pods);
+    group_limits_hold(hold->reservation->job->queue, hold->node, request, -(int64_t)pods);
     holds_class(hold->reservation, part->cls)->held -= pods;
     part->pods -= pods;
     cache_log_node(cache, hold->node);

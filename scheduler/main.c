@@ -76,6 +76,7 @@ struct app {
     struct scheduler *scheduler;
     struct conf_file *conf;       /* NULL without a configuration file */
     struct store *resourcequotas; /* borrowed; NULL while no configuration asked for them */
+    struct store *budgets;        /* likewise */
 };
 
 /* ---- configuration --------------------------------------------------------------------------- */
@@ -93,12 +94,22 @@ static struct store *follow_quotas(struct app *app, const struct sched_config *c
     return app->resourcequotas;
 }
 
+static struct store *follow_budgets(struct app *app, const struct sched_config *config)
+{
+    if (!app->budgets && sched_config_has_plugin(config, "pdb"))
+        app->budgets = follow(app, &poddisruptionbudget_store_type, PATH_PODDISRUPTIONBUDGETS);
+    return app->budgets;
+}
+
 static void on_conf_changed(struct sched_config *config, void *arg)
 {
     struct app *app = arg;
     struct store *resourcequotas = follow_quotas(app, config);
     if (resourcequotas)
         scheduler_follow_quotas(app->scheduler, resourcequotas);
+    struct store *budgets = follow_budgets(app, config);
+    if (budgets)
+        scheduler_follow_budgets(app->scheduler, budgets);
     scheduler_set_config(app->scheduler, config);
 }
 
@@ -150,6 +161,7 @@ static void start_scheduler(struct app *app, struct sched_config *config)
     params.podgroups = follow(app, &podgroup_store_type, PATH_PODGROUPS);
     params.pods = follow(app, &pod_store_type, PATH_PODS);
     params.resourcequotas = follow_quotas(app, config);
+    params.budgets = follow_budgets(app, config);
     app->scheduler = scheduler_new(&params);
 }
 

@@ -4,7 +4,8 @@
  *
  * The configuration makes one instance for each mention, in the order of its tiers. A plugin never
  * waits and never writes to the API server. Filter and score look at nothing but the class of a pod
- * and one node, so that their answers can be kept until that node changes. Loop thread only.
+ * and one node, so that their answers can be kept until that node changes; those of the queue know
+ * of nothing but the queue and one node. Loop thread only.
  */
 #ifndef PUMICE_SCHEDULER_PLUGIN_H
 #define PUMICE_SCHEDULER_PLUGIN_H
@@ -175,6 +176,21 @@ struct plugin_type {
     int64_t (*score)(const struct plugin *plugin, const struct pod_class *cls,
                      const struct sched_node *node);
 
+    /* ---- what depends on the queue: with any of these, queues have tables of their own ---- */
+
+    /* Why no pod of the queue may run on the node (a constant text), or NULL. */
+    const char *(*queue_filter)(const struct plugin *plugin, const struct sched_queue *queue,
+                                const struct sched_node *node);
+    /* How well the node suits pods of the queue, as in `score`. */
+    int64_t (*queue_score)(const struct plugin *plugin, const struct sched_queue *queue,
+                           const struct sched_node *node);
+    /* A number that differs when these two may say something else, though no node has changed. */
+    uint64_t (*queue_stamp)(const struct plugin *plugin, const struct sched_queue *queue);
+    /* Why a pod that asks for this may not run on the node now, for what its queue has elsewhere (a
+     * constant text), or NULL. Asked at each look, of queues with `limits` alone. */
+    const char *(*queue_refuse)(const struct plugin *plugin, const struct sched_queue *queue,
+                                const struct resource_set *request, const struct sched_node *node);
+
     /* ---- eviction: points_evict.h says how the answers combine ---- */
 
     /*
@@ -189,6 +205,10 @@ struct plugin_type {
     /* Which running pods are to go though nobody wants their room: sets `go` for them. */
     void (*victims)(struct plugin *plugin, const struct cache *cache,
                     const struct sched_task *const *tasks, size_t n, bool *go);
+    /* Which of those that plugins of a tier named are to stay all the same: takes `go` from them.
+     */
+    void (*spare)(struct plugin *plugin, const struct cache *cache,
+                  const struct sched_task *const *tasks, size_t n, bool *go);
     /* Whether the job has so little that others may be evicted for it. */
     bool (*job_starving)(const struct plugin *plugin, const struct sched_job *job);
     /* Whether enough of the job is placed, or will be once those that were evicted are gone. */

@@ -251,3 +251,64 @@ int64_t config_score(const struct sched_config *config, const struct pod_class *
     }
     return score;
 }
+
+/* ---- what depends on the queue --------------------------------------------------------------- */
+
+const char *config_queue_filter(const struct sched_config *config, const struct sched_queue *queue,
+                                const struct sched_node *node)
+{
+    for (size_t i = 0; i < config->by_queue.n; i++) {
+        const struct plugin *plugin = config->by_queue.items[i];
+        if (!plugin->enabled[POINT_PREDICATE] || !plugin->type->queue_filter)
+            continue;
+        const char *reason = plugin->type->queue_filter(plugin, queue, node);
+        if (reason)
+            return reason;
+    }
+    return NULL;
+}
+
+int64_t config_queue_score(const struct sched_config *config, const struct sched_queue *queue,
+                           const struct sched_node *node, int64_t score)
+{
+    for (size_t i = 0; i < config->by_queue.n; i++) {
+        const struct plugin *plugin = config->by_queue.items[i];
+        if (plugin->enabled[POINT_NODE_ORDER] && plugin->type->queue_score)
+            score = plus(score, plugin->type->queue_score(plugin, queue, node));
+    }
+    return score;
+}
+
+uint64_t config_queue_stamp(const struct sched_config *config, const struct sched_queue *queue)
+{
+    uint64_t stamp = 0;
+    for (size_t i = 0; i < config->by_queue.n; i++) {
+        const struct plugin *plugin = config->by_queue.items[i];
+        if (plugin->type->queue_stamp)
+            stamp = stamp * UINT64_C(0x9e3779b97f4a7c15) + plugin->type->queue_stamp(plugin, queue);
+    }
+    return stamp;
+}
+
+bool config_queue_limited(const struct sched_config *config, const struct sched_queue *queue)
+{
+    for (size_t i = 0; i < config->by_queue.n && queue->limits.n; i++)
+        if (config->by_queue.items[i]->enabled[POINT_PREDICATE] &&
+            config->by_queue.items[i]->type->queue_refuse)
+            return true;
+    return false;
+}
+
+const char *config_queue_refuse(const struct sched_config *config, const struct sched_queue *queue,
+                                const struct resource_set *request, const struct sched_node *node)
+{
+    for (size_t i = 0; i < config->by_queue.n && queue->limits.n; i++) {
+        const struct plugin *plugin = config->by_queue.items[i];
+        if (!plugin->enabled[POINT_PREDICATE] || !plugin->type->queue_refuse)
+            continue;
+        const char *reason = plugin->type->queue_refuse(plugin, queue, request, node);
+        if (reason)
+            return reason;
+    }
+    return NULL;
+}

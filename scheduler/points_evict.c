@@ -94,25 +94,38 @@ size_t config_evictable(const struct sched_config *config, const struct eviction
     return 0;
 }
 
+/* Those whom plugins of the tier that begins with plugin `*at` name, less those whom any plugin
+ * spares; moves on to the next tier. */
+static size_t name_victims(const struct sched_config *config, const struct cache *cache,
+                           const struct sched_task *const *tasks, size_t n, size_t *at, bool *go)
+{
+    const unsigned tier = config->plugins.items[*at]->tier;
+    mark(go, n, false);
+    for (; *at < config->plugins.n && config->plugins.items[*at]->tier == tier; ++*at) {
+        struct plugin *plugin = config->plugins.items[*at];
+        if (plugin->enabled[POINT_VICTIM] && plugin->type->victims)
+            plugin->type->victims(plugin, cache, tasks, n, go);
+    }
+    if (!intersect(go, go, n))
+        return 0;
+    each_plugin(plugin, config)
+    {
+        if (plugin->enabled[POINT_VICTIM] && plugin->type->spare)
+            plugin->type->spare(plugin, cache, tasks, n, go);
+    }
+    return intersect(go, go, n);
+}
+
 size_t config_victims(const struct sched_config *config, const struct cache *cache,
                       const struct sched_task *const *tasks, size_t n, bool *ret_go)
 {
-    unsigned tier = 0;
-    size_t count = 0;
     mark(ret_go, n, false);
-    each_plugin(plugin, config)
-    {
-        if (!plugin->enabled[POINT_VICTIM] || !plugin->type->victims)
-            continue;
-        if (count && plugin->tier != tier)
+    for (size_t at = 0; at < config->plugins.n;) {
+        size_t count = name_victims(config, cache, tasks, n, &at, ret_go);
+        if (count)
             return count;
-        tier = plugin->tier;
-        plugin->type->victims(plugin, cache, tasks, n, ret_go);
-        count = 0;
-        for (size_t i = 0; i < n; i++)
-            count += ret_go[i];
     }
-    return count;
+    return 0;
 }
 
 /* ---- for whom -------------------------------------------------------------------------------- */

@@ -17,8 +17,8 @@
 size_t config_evictable(const struct sched_config *config, const struct eviction *eviction,
                         bool *ret_may);
 /* Which of these running pods are to go though nobody wants their room, into `ret_go`; returns how
- * many. The first tier in which any plugin names one decides; all go that one of its plugins
- * names. */
+ * many. The first tier in which any plugin names one who is not spared decides; all go that one of
+ * its plugins names, but for those whom a plugin of any tier spares. */
 size_t config_victims(const struct sched_config *config, const struct cache *cache,
                       const struct sched_task *const *tasks, size_t n, bool *ret_go);
 /* The first tier with a plugin that has this point decides: all of its must agree. False without

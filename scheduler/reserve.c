@@ -217,14 +217,23 @@ static bool ranks_priorities(const struct sched_config *config)
     return false;
 }
 
-/* Whether a pod would have room where something is held, were it not. */
-static bool is_in_the_way(struct scheduler *scheduler, const struct reservation *reservation,
-                          struct pod_class *cls)
+/* Whether pods of the class and queue may use the node, and its group as far as that goes. */
+static bool may_use(const struct scheduler *scheduler, const struct fit_table *table,
+                    const struct sched_queue *queue, const struct pod_class *cls,
+                    const struct sched_node *node)
 {
-    const struct fit_table *table = fit_table(&scheduler->cache, scheduler->config, cls);
+    return node && node->object && !fit_barred(table, node) &&
+           !config_queue_refuse(scheduler->config, queue, &cls->request, node);
+}
+
+/* Whether a pod of the queue would have room where something is held, were it not. */
+static bool is_in_the_way(struct scheduler *scheduler, const struct reservation *reservation,
+                          const struct sched_queue *queue, struct pod_class *cls)
+{
+    const struct fit_table *table = fit_table(&scheduler->cache, scheduler->config, queue, cls);
     for (size_t i = 0; i < reservation->holds.n; i++) {
         const struct sched_node *node = reservation->holds.items[i]->node;
-        if (!fit_barred(table, node) && holds_hide_room(node, cls))
+        if (may_use(scheduler, table, queue, cls, node) && holds_hide_room(node, cls))
             return true;
     }
     return false;
@@ -237,7 +246,7 @@ bool reserve_yield(struct scheduler *scheduler, const struct sched_job *job, str
     {
         struct reservation *reservation = container_of(link, struct reservation, link);
         if (reservation->job->priority >= job->priority || !ranks_priorities(scheduler->config) ||
-            !is_in_the_way(scheduler, reservation, cls))
+            !is_in_the_way(scheduler, reservation, job->queue, cls))
             continue;
         reserve_drop(&scheduler->cache, reservation->job);
         any = true;
@@ -275,7 +284,8 @@ static bool hold_free_place(struct scheduler *scheduler, struct reservation *res
 {
     struct cache *cache = &scheduler->cache;
     struct pod_class *cls = entry->cls;
-    struct sched_node *node = fit_best(cache, fit_table(cache, scheduler->config, cls));
+    const struct sched_queue *queue = reservation->job->queue;
+    struct sched_node *node = fit_best(cache, fit_table(cache, scheduler->config, queue, cls));
     if (!node)
         return false;
     if (entry->held < entry->wanted && holds_add(cache, reservation, node, cls))
@@ -317,31 +327,44 @@ static int compare_candidates(const void *x, const void *y)
     return a->node->index < b->node->index ? -1 : a->node->index > b->node->index;
 }
 
-/* Holds places that are not free yet, one a node: whose pods end there soonest is not known. */
-static bool hold_used_places(struct scheduler *scheduler, struct reservation *reservation,
-                             struct pod_class *cls, uint32_t wanted)
+/* Nodes on which a pod would fit in the end, the best first; the array is for the caller. */
+static struct candidate *candidates_of(struct scheduler *scheduler, const struct sched_queue *queue,
+                                       struct pod_class *cls, size_t *ret_n)
 {
     struct cache *cache = &scheduler->cache;
-    const struct fit_table *table = fit_table(cache, scheduler->config, cls);
+    const struct fit_table *table = fit_table(cache, scheduler->config, queue, cls);
     struct candidate *found = xcalloc(cache->nodes.n + 1, sizeof(*found));
     size_t n = 0;
-    bool any = false;
     for (size_t i = 0; i < cache->nodes.n; i++) {
         struct sched_node *node = cache->nodes.items[i];
-        int64_t missing =
-            node && node->object && !fit_barred(table, node) ? missing_on(cls, node) : -1;
+        int64_t missing = may_use(scheduler, table, queue, cls, node) ? missing_on(cls, node) : -1;
         if (missing >= 0)
             found[n++] = (struct candidate){missing, node};
     }
     qsort(found, n, sizeof(*found), compare_candidates);
-    for (size_t i = 0; i < n && i < wanted; i++) {
-        if (!holds_add(cache, reservation, found[i].node, cls))
+    cache->work += cache->nodes.n;
+    *ret_n = n;
+    return found;
+}
+
+/* Holds places that are not free yet, one a node: whose pods end there soonest is not known. Each
+ * counts in the limits of its queue, so that the next may have to be elsewhere. */
+static bool hold_used_places(struct scheduler *scheduler, struct reservation *reservation,
+                             struct pod_class *cls, uint32_t wanted)
+{
+    const struct sched_queue *queue = reservation->job->queue;
+    size_t n;
+    struct candidate *found = candidates_of(scheduler, queue, cls, &n);
+    uint32_t held = 0;
+    for (size_t i = 0; i < n && held < wanted; i++) {
+        if (config_queue_refuse(scheduler->config, queue, &cls->request, found[i].node))
+            continue;
+        if (!holds_add(&scheduler->cache, reservation, found[i].node, cls))
             break;
-        any = true;
+        held++;
     }
     free(found);
-    cache->work += cache->nodes.n;
-    return any;
+    return held > 0;
 }
 
 /* Looks at every node, so not more often than now and then. */

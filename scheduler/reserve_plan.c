@@ -2,9 +2,10 @@
  * Whether a gang would fit the cluster emptied of all pods but its own. See reserve.h.
  *
  * What nodes have, less what the job's own pods use there, is copied for the resources that its
- * missing pods ask for. First the places on it are counted for each class alone; then the classes
- * are placed one after the other, those with the fewest places to spare first. For one class that
- * is exact; several may be turned down that a cleverer packing would place.
+ * missing pods ask for; so is what its queue may use of groups of nodes, less what the job's own
+ * pods use there. First the places on it are counted for each class alone; then the classes are
+ * placed one after the other, those with the fewest places to spare first. For one class that is
+ * exact; several may be turned down that a cleverer packing would place.
  */
 #include "scheduler/fit.h"
 #include "scheduler/reserve.h"
@@ -16,8 +17,17 @@ struct plan_class {
     bool placed;
 };
 
+/* A limit of the queue for a group of nodes. */
+struct plan_limit {
+    const char *group;        /* borrowed from the queue */
+    struct resource_set left; /* of what is limited */
+    uint64_t places;          /* on its nodes, while those for one class are counted */
+};
+
 struct reserve_plan {
     struct scheduler *scheduler;
+    const struct sched_queue *queue; /* borrowed; queues do not change while a cycle runs */
+    VEC(struct plan_limit) limits;   /* of the queue */
     VEC(struct plan_class) classes;
     VEC(uint32_t) ids; /* the resources that they ask for */
     int64_t *room;     /* node by node, for each of `ids` */
@@ -78,15 +88,63 @@ static void fill_room(struct reserve_plan *plan, struct sched_job *job)
     }
 }
 
+/* The limit for a node's group, or NULL. */
+static struct plan_limit *limit_on(const struct reserve_plan *plan, const struct sched_node *node)
+{
+    for (size_t i = 0; i < plan->limits.n && node->group; i++)
+        if (plan->limits.items[i].group == node->group)
+            return &plan->limits.items[i];
+    return NULL;
+}
+
+/* `pods` more of them are asked for there. */
+static void take(struct plan_limit *limit, const struct resource_set *request, uint32_t pods)
+{
+    for (uint32_t i = 0; limit && i < limit->left.n; i++)
+        limit->left.items[i].amount -=
+            (int64_t)pods * resource_set_get(request, limit->left.items[i].id);
+}
+
+static void collect_limits(struct reserve_plan *plan, struct sched_job *job)
+{
+    if (!config_queue_limited(plan->scheduler->config, plan->queue))
+        return;
+    for (size_t i = 0; i < plan->queue->limits.n; i++) {
+        const struct group_limit *limit = &plan->queue->limits.items[i];
+        vec_push(&plan->limits, ((struct plan_limit){.group = limit->group,
+                                                     .left = resource_set_copy(&limit->most)}));
+    }
+    list_each(link, &job->tasks)
+    {
+        const struct sched_task *task = container_of(link, struct sched_task, link);
+        if (task->node)
+            take(limit_on(plan, task->node), &task->pod->cls->request, 1);
+    }
+}
+
 struct reserve_plan *reserve_plan_new(struct scheduler *scheduler, struct sched_job *job)
 {
     struct reserve_plan *plan = xnew(struct reserve_plan);
     plan->scheduler = scheduler;
+    plan->queue = job->queue;
     job_each_missing(job, add_class, plan);
     collect_ids(plan);
     fill_room(plan, job);
+    collect_limits(plan, job);
     scheduler->cache.work += plan->nodes + job->task_count;
     return plan;
+}
+
+/* How many pods of the class the limit leaves open, at most UINT32_MAX; NULL: any. */
+static uint32_t places_within(const struct plan_limit *limit, const struct pod_class *cls)
+{
+    int64_t places = UINT32_MAX;
+    for (uint32_t i = 0; limit && i < limit->left.n; i++) {
+        int64_t amount = resource_set_get(&cls->request, limit->left.items[i].id);
+        int64_t here = amount > 0 ? limit->left.items[i].amount / amount : places;
+        places = here < places ? here : places;
+    }
+    return places > 0 ? (uint32_t)places : 0;
 }
 
 /* How many pods of the class have their place in the room, at most UINT32_MAX. */
@@ -112,15 +170,25 @@ static const struct fit_table *table_of(const struct reserve_plan *plan, struct 
 {
     struct scheduler *scheduler = plan->scheduler;
     scheduler->cache.work += plan->nodes;
-    return fit_table(&scheduler->cache, scheduler->config, cls);
+    return fit_table(&scheduler->cache, scheduler->config, plan->queue, cls);
 }
 
 static void count_places(struct reserve_plan *plan, struct plan_class *entry)
 {
     const struct fit_table *table = table_of(plan, entry->cls);
-    for (size_t i = 0; i < plan->nodes; i++)
-        if (may_take(plan, table, i))
-            entry->places += places_in(plan, room_of(plan, i), entry->cls);
+    for (size_t i = 0; i < plan->limits.n; i++)
+        plan->limits.items[i].places = 0;
+    for (size_t i = 0; i < plan->nodes; i++) {
+        if (!may_take(plan, table, i))
+            continue;
+        struct plan_limit *limit = limit_on(plan, plan->scheduler->cache.nodes.items[i]);
+        *(limit ? &limit->places : &entry->places) += places_in(plan, room_of(plan, i), entry->cls);
+    }
+    for (size_t i = 0; i < plan->limits.n; i++) {
+        const struct plan_limit *limit = &plan->limits.items[i];
+        uint32_t within = places_within(limit, entry->cls);
+        entry->places += limit->places < within ? limit->places : within;
+    }
     plan->fails = plan->fails || entry->places < entry->wanted;
 }
 
@@ -130,8 +198,14 @@ static void place(struct reserve_plan *plan, struct plan_class *entry)
     uint32_t left = entry->wanted;
     for (size_t i = 0; i < plan->nodes && left; i++) {
         int64_t *room = room_of(plan, i);
-        uint32_t places = may_take(plan, table, i) ? places_in(plan, room, entry->cls) : 0;
+        if (!may_take(plan, table, i))
+            continue;
+        struct plan_limit *limit = limit_on(plan, plan->scheduler->cache.nodes.items[i]);
+        uint32_t places = places_in(plan, room, entry->cls);
+        uint32_t within = places_within(limit, entry->cls);
+        places = within < places ? within : places;
         uint32_t taken = places < left ? places : left;
+        take(limit, &entry->cls->request, taken);
         for (size_t k = 0; taken && k < plan->ids.n; k++)
             room[k] -= taken * resource_set_get(&entry->cls->request, plan->ids.items[k]);
         left -= taken;
@@ -179,6 +253,9 @@ void reserve_plan_free(struct reserve_plan *plan)
         pod_class_unref(plan->classes.items[i].cls);
     vec_clear(&plan->classes);
     vec_clear(&plan->ids);
+    for (size_t i = 0; i < plan->limits.n; i++)
+        resource_set_clear(&plan->limits.items[i].left);
+    vec_clear(&plan->limits);
     free(plan->room);
     free(plan);
 }

@@ -22,6 +22,7 @@ struct scheduler_params {
     struct store *pods, *nodes, *podgroups, *queues, *priorityclasses;
     struct store *namespaces;     /* NULL: their labels are not known */
     struct store *resourcequotas; /* NULL: they are not followed; see scheduler_follow_quotas */
+    struct store *budgets;        /* PodDisruptionBudgets, likewise; see scheduler_follow_budgets */
     const char *const *names;     /* schedulerName values that are ours; borrowed for good */
     size_t name_count;
     const char *default_queue;        /* borrowed for good */
@@ -43,10 +44,12 @@ enum change_kind {
     CHANGE_NAMESPACE,
     CHANGE_QUOTA,
     CHANGE_QUOTAS_KNOWN, /* the list of quotas is complete */
-    CHANGE_JOB,          /* its timer fired */
-    CHANGE_BOUND,        /* a bind took effect */
-    CHANGE_UNBOUND,      /* a bind had no effect, nobody's fault: try again at once */
-    CHANGE_BIND_FAILED   /* a bind was refused */
+    CHANGE_BUDGET,
+    CHANGE_BUDGETS_KNOWN, /* likewise */
+    CHANGE_JOB,           /* its timer fired */
+    CHANGE_BOUND,         /* a bind took effect */
+    CHANGE_UNBOUND,       /* a bind had no effect, nobody's fault: try again at once */
+    CHANGE_BIND_FAILED    /* a bind was refused */
 };
 
 struct change {
@@ -88,7 +91,7 @@ struct scheduler {
     struct sched_config *config;      /* owned */
     struct sched_config *next_config; /* owned; from the next cycle on, or NULL */
     struct cycle cycle;
-    struct store_handler handlers[6], quota_handler;
+    struct store_handler handlers[6], quota_handler, budget_handler;
     VEC(struct change) changes; /* while a cycle runs */
     size_t changes_done;
     struct list binds;   /* bind calls that are not over */
@@ -117,6 +120,9 @@ void scheduler_lead(struct scheduler *scheduler, bool leading);
 /* Follows ResourceQuotas, too, from now on; harmless when it does. Before the first cycle it waits
  * for their list as for all others; later, jobs that ask to enter do, where a plugin asks. */
 void scheduler_follow_quotas(struct scheduler *scheduler, struct store *resourcequotas);
+/* The same for PodDisruptionBudgets; until their list is there nobody is evicted whom they might
+ * protect. */
+void scheduler_follow_budgets(struct scheduler *scheduler, struct store *budgets);
 /* Takes effect with the next cycle; taken over. */
 void scheduler_set_config(struct scheduler *scheduler, struct sched_config *config);
 /* Starts no more cycles; calls `stopped` once every bind under way is over. */

@@ -179,8 +179,12 @@ static void add_scattered(const struct cache *cache, const struct task_group *gr
 {
     const struct fit_table *table = fit_kept(cache, group);
     size_t all = cache->known_nodes, open = table ? fit_open_nodes(cache, table) : all;
+    size_t refused = table ? fit_refused_nodes(table) : 0;
     if (open == 0)
         buf_add_cstr(out, " Enough is free, but no node may take such a pod.");
+    else if (refused)
+        buf_printf(out, " Enough is free, but none of the %zu nodes with room may take it now.",
+                   refused);
     else if (open < all)
         buf_printf(out,
                    " Enough is free in all, but not on single ones of the %zu nodes that may "

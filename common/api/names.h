@@ -17,6 +17,7 @@
 #define PATH_NODES "/api/v1/nodes"
 #define PATH_NAMESPACES "/api/v1/namespaces"
 #define PATH_RESOURCEQUOTAS "/api/v1/resourcequotas"
+#define PATH_PODDISRUPTIONBUDGETS "/apis/policy/v1/poddisruptionbudgets"
 #define PATH_PRIORITYCLASSES "/apis/scheduling.k8s.io/v1/priorityclasses"
 
 #define SYSTEM_NAMESPACE "volcano-system"

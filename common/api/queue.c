@@ -39,6 +39,28 @@ static void read_guarantee(struct json_reader *reader, struct queue *queue)
     }
 }
 
+static void read_affinity(struct json_reader *reader, struct queue *queue)
+{
+    if (!queue->groups)
+        queue->groups = node_groups_new();
+    node_groups_read_affinity(reader, queue->groups);
+}
+
+/* The annotations say something of groups of nodes as well. */
+static void settle_groups(struct queue *queue)
+{
+    const char *limits = kube_pairs_get(&queue->meta.annotations, KEY_NODEGROUP_LIMITS);
+
+    if (limits && !queue->groups)
+        queue->groups = node_groups_new();
+    if (limits)
+        node_groups_read_limits(queue->groups, str_of(limits));
+    if (queue->groups && !node_groups_say_anything(queue->groups)) {
+        node_groups_unref(queue->groups);
+        queue->groups = NULL;
+    }
+}
+
 static void read_spec(struct json_reader *reader, struct queue *queue)
 {
     struct str key;
@@ -61,6 +83,8 @@ static void read_spec(struct json_reader *reader, struct queue *queue)
             read_resources(reader, &queue->deserved);
         else if (str_eq(key, STR("guarantee")))
             read_guarantee(reader, queue);
+        else if (str_eq(key, STR("affinity")))
+            read_affinity(reader, queue);
         else
             json_skip(reader);
     }
@@ -105,6 +129,7 @@ struct queue *queue_decode(struct str raw, struct error *err)
                 json_skip(&reader);
         }
     }
+    settle_groups(queue);
     if (queue->weight == 0)
         queue->weight = 1;
     queue->has_state = *queue->state != '\0';
@@ -130,6 +155,7 @@ void queue_free(struct queue *queue)
     resources_clear(&queue->deserved);
     resources_clear(&queue->guarantee);
     resources_clear(&queue->allocated);
+    node_groups_unref(queue->groups);
     free(queue);
 }
 

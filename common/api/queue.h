@@ -4,7 +4,7 @@
 #ifndef PUMICE_API_QUEUE_H
 #define PUMICE_API_QUEUE_H
 
-#include "api/podgroup.h"
+#include "api/nodegroups.h"
 
 /* Annotations of hierarchical sharing: the path from root, and the weights along it. */
 #define KEY_QUEUE_HIERARCHY "volcano.sh/hierarchy"
@@ -23,6 +23,7 @@ struct queue {
     bool reclaimable;   /* true when absent */
     const char *parent; /* interned; "" when absent */
     struct queue_resources capability, deserved, guarantee;
+    struct node_groups *groups;       /* counted; NULL when nothing is said of groups of nodes */
     const char *state;                /* interned; status.state, "Open" when empty */
     bool has_state;                   /* status.state is not empty */
     struct queue_resources allocated; /* status.allocated */

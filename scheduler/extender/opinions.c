@@ -288,6 +288,15 @@ struct search {
     bool unsure;      /* though it has not refused it */
 };
 
+/* The part of its score that does not depend on other nodes. */
+static int64_t rank(const struct extender *extender, const struct task_group *group,
+                    const struct sched_node *node)
+{
+    const struct sched_config *config = extender->scheduler->config;
+    return config_queue_score(config, group->job->queue, node,
+                              config_score(config, group->cls, node));
+}
+
 static void look_at(struct search *search, struct extender *extender,
                     const struct extender_class *cls, const struct task_group *group,
                     struct sched_node *node)
@@ -299,8 +308,7 @@ static void look_at(struct search *search, struct extender *extender,
     if (opinion && opinion->awaited)
         return;
     if (!known || opinion->until_ns <= extender_now(extender))
-        consider(&search->candidates, node,
-                 config_score(extender->scheduler->config, group->cls, node), known);
+        consider(&search->candidates, node, rank(extender, group, node), known);
     else if (opinion->until_ns < search->retry_ns)
         search->retry_ns = opinion->until_ns;
 }

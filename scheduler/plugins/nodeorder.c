@@ -68,18 +68,19 @@ static double unevenness(const double *parts, size_t n)
 }
 
 /* 0.75 when the pod leaves the balance of the node as it is, up to 1 when it mends it, down to 0.5
- * when it disturbs it; 0 for a pod that asks for nothing. Devices count when the pod asks for them.
+ * when it disturbs it; 0 for a pod that asks for none of them. Devices count when the pod asks for
+ * them.
  */
 static double balance(const struct nodeorder *nodeorder, const struct pod_class *cls,
                       const struct sched_node *node)
 {
     double with[BALANCED_MAX], without[BALANCED_MAX];
     size_t n = 0;
-    if (cls->best_effort)
-        return 0;
+    bool asks = false;
     for (size_t i = 0; i < BALANCED_MAX; i++) {
         uint32_t id = nodeorder->balance[i];
         int64_t asked = resource_set_get(&cls->request, id);
+        asks = asks || asked > 0;
         struct score_load load = score_load_of(cls, node, id);
         if (load.has <= 0 || (i > 1 && !asked))
             continue;
@@ -87,7 +88,7 @@ static double balance(const struct nodeorder *nodeorder, const struct pod_class 
         load.would -= (double)asked;
         without[n++] = score_fraction(load);
     }
-    return 0.75 + (unevenness(without, n) - unevenness(with, n)) / 2;
+    return asks ? 0.75 + (unevenness(without, n) - unevenness(with, n)) / 2 : 0;
 }
 
 /* How full CPU and memory would be, of what the node has of them. */

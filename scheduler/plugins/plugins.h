@@ -12,11 +12,13 @@
     X(priority)                                                                                    \
     X(predicates)                                                                                  \
     X(nodeorder)                                                                                   \
+    X(nodegroup)                                                                                   \
     X(overcommit)                                                                                  \
     X(sla)                                                                                         \
     X(resource_quota)                                                                              \
     X(resource_strategy_fit)                                                                       \
     X(conformance)                                                                                 \
+    X(pdb)                                                                                         \
     X(drf)                                                                                         \
     X(proportion)                                                                                  \
     X(capacity)                                                                                    \

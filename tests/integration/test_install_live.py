@@ -267,6 +267,7 @@ HOOK = "volcano-admission-service-jobs-validate"
     ("pumice-scheduler", "update", "coordination.k8s.io", "leases", SYSTEM, "volcano", True),
     ("pumice-scheduler", "update", "coordination.k8s.io", "leases", SYSTEM, "vc-controller-manager", False),
     ("pumice-scheduler", "update", "coordination.k8s.io", "leases", "kube-system", "volcano", False),
+    ("pumice-scheduler", "watch", "policy", "poddisruptionbudgets", "", "", True),
     ("pumice-scheduler", "create", "", "pods", "default", "", False),
     ("pumice-scheduler", "list", "", "secrets", "default", "", False),
     ("pumice-controllers", "create", "", "pods", "default", "", True),

@@ -31,11 +31,11 @@ PORTS = (53, 8080, 9090)
 MIB = 1024 * 1024
 
 # The aspects of a case and how often each is drawn.
-ASPECTS = {"taints": 3.5, "cordon": 3, "selector": 2, "affinity": 6, "preferredNodes": 2,
-           "podAffinity": 4.5, "podAntiAffinity": 3.5, "preferredPods": 3.5, "symmetric": 3.5,
-           "spreadHard": 5, "spreadSoft": 4, "ports": 3.5, "images": 4.5, "resources": 5,
-           "gates": 2}
-HOW_MANY = {False: {1: 3, 2: 4, 3: 2, 4: 1}, True: {0: 1, 1: 3, 2: 1}}  # True: with storage
+ASPECTS = {"taints": 5.5, "cordon": 7, "selector": 2, "affinity": 7.5, "preferredNodes": 4.5,
+           "podAffinity": 4.5, "podAntiAffinity": 3.5, "preferredPods": 4, "symmetric": 4.5,
+           "spreadHard": 5, "spreadSoft": 6, "ports": 6, "images": 5, "resources": 5, "gates": 2.3}
+SPREAD = {"spreadHard", "spreadSoft"}
+HOW_MANY = {False: {1: 2, 2: 4, 3: 3, 4: 2}, True: {0: 1, 1: 3, 2: 1}}  # True: with storage
 
 
 def cases(seed, count, volumes=False):
@@ -56,7 +56,11 @@ def draw_aspects(rng, volumes):
     """The set of what a case is about, besides storage."""
     often = HOW_MANY[volumes]
     count = rng.choices(list(often), list(often.values()))[0]
-    return set(rng.choices(list(ASPECTS), list(ASPECTS.values()), k=count))
+    aspects = set(rng.choices(list(ASPECTS), list(ASPECTS.values()), k=count))
+    if aspects & SPREAD and rng.random() < 0.6:
+        # So that the policies of constraints have nodes to honor or ignore.
+        aspects.add(rng.choice(("taints", "taints", "selector", "affinity")))
+    return aspects
 
 
 class Maker:
@@ -92,7 +96,7 @@ class Maker:
                 "csiNodes": [], "pod": self.pod}
 
     def _pod_count(self):
-        if self.aspects & {"podAffinity", "podAntiAffinity", "symmetric", "spreadHard"}:
+        if self.aspects & {"podAffinity", "podAntiAffinity", "symmetric", *SPREAD}:
             return self.rng.randint(0, min(40, 3 * len(self.nodes) + 4))
         return self.rng.randint(0, min(40, 2 * len(self.nodes)))
 
@@ -136,10 +140,10 @@ class Maker:
             for key, values in TAINTS:
                 if self.chance(0.3):
                     taints.append({"key": key, "value": self.rng.choice(values),
-                                   "effect": self.rng.choice(EFFECTS)})
+                                   "effect": self.rng.choices(EFFECTS, (3, 5, 3))[0]})
         if "cordon" in self.aspects and self.chance(0.45):
             node["spec"]["unschedulable"] = True
-            if self.chance(0.7):
+            if self.chance(0.35):
                 taints.append({"key": CORDONED, "effect": "NoSchedule"})
         for taint in taints:
             if taint.get("value") == "":
@@ -184,6 +188,10 @@ class Maker:
     def _running(self, i):
         pod = self._new_pod(f"p{i}")
         pod["spec"]["nodeName"] = self.rng.choice(self.nodes)["metadata"]["name"]
+        if self.aspects & SPREAD and self.chance(0.7):
+            pod["metadata"]["namespace"] = self.pod["metadata"]["namespace"]
+            if self.chance(0.6):
+                pod["metadata"]["labels"] = dict(self.pod["metadata"]["labels"])
         pod["status"]["phase"] = "Running" if self.chance(0.8) else "Pending"
         if self.chance(0.07):
             pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
@@ -193,7 +201,7 @@ class Maker:
         if "symmetric" in self.aspects and self.chance(0.25):
             self._pod_terms(pod, self.pod, self.rng.choice(
                 ("podAffinity", "podAntiAffinity")), self.chance(0.5))
-        if "ports" in self.aspects and self.chance(0.4):
+        if "ports" in self.aspects and self.chance(0.55):
             self._ports(pod)
         if "resources" in self.aspects:
             self._demand(pod, 0.25)
@@ -266,7 +274,7 @@ class Maker:
         return chosen or {"disk": "ssd"}
 
     def _node_term(self, may_be_empty=True):
-        if may_be_empty and self.chance(0.18):
+        if may_be_empty and self.chance(0.24):
             return {}
         term = {}
         if self.chance(0.85):
@@ -303,7 +311,7 @@ class Maker:
         return self.rng.choice(self.pods) if self.pods and self.chance(0.85) else self.pod
 
     def _own_pod_terms(self, kind):
-        if kind == "podAffinity" and self.chance(0.3):
+        if kind == "podAffinity" and self.chance(0.45):
             self.pod["metadata"]["labels"]["app"] = "lonely"
             for _ in range(self.rng.choices((1, 2), (3, 1))[0]):
                 term = {"topologyKey": self._topology_key(),
@@ -329,7 +337,7 @@ class Maker:
 
     def _pod_term(self, pod, target):
         term = {"topologyKey": self._topology_key()}
-        selector = self._selector(target["metadata"]["labels"])
+        selector = self._selector(target["metadata"]["labels"], 0.38)
         if selector is not None:
             term["labelSelector"] = selector
         self._namespaces(term, pod, target["metadata"]["namespace"])
@@ -351,7 +359,7 @@ class Maker:
             term["namespaceSelector"] = {}
         if kind in ("selector", "both"):
             labels = NAMESPACES[wanted] or {"kubernetes.io/metadata.name": wanted}
-            term["namespaceSelector"] = self._selector(labels, whole=True)
+            term["namespaceSelector"] = self._selector(labels)
 
     def _label_keys(self, term, field, pod):
         """Adds a key as the API server does: to the field and, if the pod has it, to the selector."""
@@ -368,9 +376,9 @@ class Maker:
                 {"key": key, "operator": "NotIn" if field == "mismatchLabelKeys" else "In",
                  "values": [labels[key]]})
 
-    def _selector(self, labels, whole=False):
-        """A label selector that mostly matches labels; None and {} unless it must be `whole`."""
-        if not whole and self.chance(0.28):
+    def _selector(self, labels, none=0.0):
+        """A label selector that mostly matches labels, or so often None or {}."""
+        if self.chance(none):
             return self.rng.choice((None, {}))
         selector = {}
         if self.chance(0.5) and labels:
@@ -417,11 +425,11 @@ class Maker:
     def _constraint(self, key, action):
         constraint = {"topologyKey": key, "whenUnsatisfiable": action,
                       "maxSkew": self.rng.choice((1, 1, 2, 3))}
-        selector = self._selector(self.pod["metadata"]["labels"])
+        selector = self._selector(self.pod["metadata"]["labels"], 0.46)
         if selector is not None:
             constraint["labelSelector"] = selector
-        if action == "DoNotSchedule" and self.chance(0.35):
-            constraint["minDomains"] = self.rng.randint(1, 5)
+        if action == "DoNotSchedule" and self.chance(0.45):
+            constraint["minDomains"] = self.rng.randint(1, 6)
         if self.chance(0.45):
             constraint["nodeAffinityPolicy"] = self.rng.choice(("Honor", "Ignore"))
         if self.chance(0.45):
@@ -464,7 +472,7 @@ class Maker:
         """Amounts beyond the usual, each so often as `share` says."""
         spec = pod["spec"]
         requests = spec["containers"][0].setdefault("resources", {}).setdefault("requests", {})
-        whole = self.chance(0.3 * share)
+        whole = self.chance(0.45 * share)
         if not whole and self.chance(0.6 * share):
             requests["cpu"] = self.rng.choice(("1", "1500m", "2500m", "4"))
         if not whole and self.chance(0.4 * share):

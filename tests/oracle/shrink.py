@@ -81,19 +81,20 @@ def places(value, path=()):
         for key, inner in value.items():
             yield from places(inner, (*path, key))
     elif isinstance(value, list):
-        if len(value) > 1 or (path and path[-1] not in KEEP_ONE):
-            yield from ((*path, i) for i in reversed(range(len(value))))
+        yield from ((*path, i) for i in reversed(range(len(value))))
         for i, inner in enumerate(value):
             yield from places(inner, (*path, i))
 
 
 def without(case, path):
-    """A copy without what is at a path; None if it is not there any more."""
+    """A copy without what is at a path; None if it is not there any more, or has to stay."""
     smaller = copy.deepcopy(case)
     holder = smaller
     try:
         for step in path[:-1]:
             holder = holder[step]
+        if isinstance(holder, list) and len(holder) == 1 and path[-2] in KEEP_ONE:
+            return None
         del holder[path[-1]]
     except (KeyError, IndexError, TypeError):
         return None

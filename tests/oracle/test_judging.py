@@ -163,6 +163,7 @@ def test_shrinking():
     assert len(small["pods"]) == 1 and len(small["nodes"]) == 2
     assert "affinity" not in small["pod"]["spec"] and not small["namespaces"]
     assert "labels" not in small["nodes"][0]["metadata"]
+    assert len(small["pod"]["spec"]["containers"]) == 1
 
 
 def test_shrinking_ends():

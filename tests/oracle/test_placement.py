@@ -5,9 +5,11 @@ PUMICE_ORACLE_COUNT and PUMICE_ORACLE_SEED ask for more cases of each family, or
 
 import json
 import os
+from collections import Counter
 
 import pytest
 
+import blindness
 import clusters
 from conftest import ROOT
 from features import MAIN, OUTCOMES, STORAGE, STORAGE_OUTCOMES, Count, features, outcomes
@@ -23,6 +25,7 @@ REPORTS = ROOT / "build" / "test"
 FAMILIES = {"main": (False, (*MAIN, *OUTCOMES), 0.4),
             "storage": (True, (*STORAGE, *STORAGE_OUTCOMES), 0.25)}
 SHRUNKEN = 12
+ENOUGH = 3
 covered = {}  # of each family, the rows that cover something
 
 by_family = pytest.mark.parametrize("family", FAMILIES)
@@ -59,6 +62,24 @@ def test_cases_are_what_the_api_server_takes(askkube, family):
             case = clusters.case(SEED, number, storage)
             faults = rules.ask(case).get("faults", ["no answer"])
             assert not faults, (number, faults)
+
+
+@by_family
+def test_cases_tell_blind_schedulers(askkube, family):
+    """One that does not see a field, a label, a phase, ... answers some cases otherwise."""
+    storage = FAMILIES[family][0]
+    blind = dict(blindness.STORAGE if storage else blindness.MAIN)
+    told = Counter()
+    with askkube("place") as theirs:
+        for case in clusters.cases(SEED, COUNT, storage):
+            blind = {name: change for name, change in blind.items() if told[name] < ENOUGH}
+            if not blind:
+                break
+            answer = theirs.ask(case)
+            for name, change in blind.items():
+                seen = blindness.seen(case, change)
+                told[name] += seen is not None and theirs.ask(seen) != answer
+    assert not blind, f"{told}: too few cases tell these"
 
 
 @by_family

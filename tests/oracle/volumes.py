@@ -15,10 +15,10 @@ SELECTED = "volume.kubernetes.io/selected-node"
 
 # How often a volume of the pod is of each kind.
 KINDS = {"boundAffinity": 5, "boundZone": 7, "local": 7, "dynamic": 3, "selected": 2.5, "zonal": 3,
-         "once": 5, "ephemeral": 3, "disk": 4, "prebound": 2.5}
-# Those with which no node will do: a pod has one at most, and so often one.
-HOPELESS = ("immediate", "missing", "lost", "noVolume", "noClass", "deleted")
-HOPE = 0.6
+         "once": 5, "ephemeral": 3, "disk": 6, "prebound": 2.5}
+# Those with which no node will do, and the share of pods that have none; the others have one.
+HOPELESS = {"immediate": 2, "missing": 2, "lost": 1, "noVolume": 1, "noClass": 2, "deleted": 2}
+HOPE = 0.7
 
 
 def add_volumes(rng, case):
@@ -62,7 +62,8 @@ class Storage:
         kinds = self.rng.choices(list(KINDS), list(KINDS.values()),
                                  k=self.rng.choices((1, 2, 3), (5, 3, 1))[0])
         if not self.chance(HOPE):
-            kinds.insert(self.rng.randint(0, len(kinds)), self.rng.choice(HOPELESS))
+            kinds.insert(self.rng.randint(0, len(kinds)), self.rng.choices(
+                list(HOPELESS), list(HOPELESS.values()))[0])
         for kind in kinds:
             getattr(self, "_use_" + kind)()
 

@@ -259,7 +259,7 @@ static void tables_equal_a_slow_look(void **state)
     for (unsigned round = 0; round < 6000; round++) {
         unsigned i = (unsigned)rng_below(&rng, 8);
         struct pod_class *cls = pods[i]->cls;
-        struct sched_node *best = fit_best(cache, fit_table(cache, config, cls));
+        struct sched_node *best = fit_best(cache, fit_table(cache, config, NULL, cls));
         assert_ptr_equal(best, best_by_hand(cache, config, cls));
         if (best && rng_below(&rng, 3))
             vec_push(&charged[i], charge(cache, pods[i], best));

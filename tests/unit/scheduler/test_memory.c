@@ -100,7 +100,7 @@ static void make_tables(struct cluster *c)
                       i + 1);
         struct pod *pod = pod_decode(str_of(json), &err);
         assert_non_null(pod);
-        (void)fit_table(&c->scheduler->cache, c->scheduler->config, pod->cls);
+        (void)fit_table(&c->scheduler->cache, c->scheduler->config, NULL, pod->cls);
         pod_unref(pod);
     }
 }

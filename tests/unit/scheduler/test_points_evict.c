@@ -65,6 +65,16 @@ static void victims(struct plugin *plugin, const struct cache *cache,
             go[i] = true;
 }
 
+static void spare(struct plugin *plugin, const struct cache *cache,
+                  const struct sched_task *const *tasks, size_t n, bool *go)
+{
+    const struct fake *fake = fake_of(plugin);
+    (void)cache;
+    (void)tasks;
+    for (size_t i = 0; i < n; i++)
+        go[i] = go[i] && is_named(fake->names, i);
+}
+
 static bool job_starving(const struct plugin *plugin, const struct sched_job *job)
 {
     (void)job;
@@ -109,7 +119,7 @@ static int victim_queue_order(const struct plugin *plugin, const struct sched_qu
     .victim_queue_order = victim_queue_order
 
 static const struct plugin_type full = {.name = "full", POINTS};
-static const struct plugin_type guard = {.name = "guard", POINTS, .protects = true};
+static const struct plugin_type guard = {.name = "guard", POINTS, .protects = true, .spare = spare};
 static const struct plugin_type empty = {.name = "empty"};
 
 /* A configuration of fakes; `points` of each are what the table says. */
@@ -205,6 +215,20 @@ static const struct victim_row victim_rows[] = {
     {"a tier that names nobody does not", {AT(0, ""), AT(1, "b")}, 2, "b", {1, 1}},
     {"an empty list takes nothing away", {AT(0, ""), AT(0, "b"), AT(0, "")}, 3, "b", {1, 1, 1}},
     {"switched off", {OFF("a"), AT(1, "b")}, 2, "b", {0, 1}},
+    /* Who spares names somebody as well here, and lets nobody else go. */
+    {"spared by a later tier", {AT(0, "abc"), GUARD(1, "b")}, 2, "b", {1, 1}},
+    {"spared in its tier", {AT(0, "ab"), GUARD(0, "bc")}, 2, "bc", {1, 2}},
+    {"a tier whose victims are spared does not decide",
+     {AT(0, "a"), GUARD(1, "b"), AT(1, "ab")},
+     3,
+     "b",
+     {1, 3, 1}},
+    {"nobody to spare", {AT(0, ""), GUARD(1, "")}, 2, "", {1, 1}},
+    {"sparing switched off",
+     {AT(0, "ab"), {.present = true, .protects = true, .tier = 1, .names = ""}},
+     2,
+     "ab",
+     {1, 0}},
 };
 
 static void check_marks(const struct victim_row *row, const bool *marks, size_t count)

@@ -32,12 +32,12 @@ static struct {
 } slow;
 
 struct fit_table *__real_fit_table(struct cache *cache, const struct sched_config *config,
-                                   struct pod_class *cls);
+                                   const struct sched_queue *queue, struct pod_class *cls);
 struct fit_table *__real_fit_table_of(struct cache *cache, const struct sched_config *config,
                                       const struct task_group *group);
 struct sched_node *__real_fit_best(const struct cache *cache, const struct fit_table *table);
 struct fit_table *__wrap_fit_table(struct cache *cache, const struct sched_config *config,
-                                   struct pod_class *cls);
+                                   const struct sched_queue *queue, struct pod_class *cls);
 struct fit_table *__wrap_fit_table_of(struct cache *cache, const struct sched_config *config,
                                       const struct task_group *group);
 struct sched_node *__wrap_fit_best(const struct cache *cache, const struct fit_table *table);
@@ -191,12 +191,12 @@ static ptrdiff_t best_of(const struct cache *cache, struct sched_node *nodes)
 }
 
 struct fit_table *__wrap_fit_table(struct cache *cache, const struct sched_config *config,
-                                   struct pod_class *cls)
+                                   const struct sched_queue *queue, struct pod_class *cls)
 {
     slow.config = config;
     slow.cls = cls;
     slow.group = NULL;
-    return __real_fit_table(cache, config, cls);
+    return __real_fit_table(cache, config, queue, cls);
 }
 
 struct fit_table *__wrap_fit_table_of(struct cache *cache, const struct sched_config *config,

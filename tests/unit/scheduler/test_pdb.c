@@ -1,0 +1,315 @@
+/*
+ * pdb: whom PodDisruptionBudgets keep at the points of eviction, and how the scheduler follows
+ * them.
+ */
+#include "evict.h"
+
+#include "cluster.h"
+
+#define PDB "- plugins:\n  - name: pdb\n"
+#define MOST 8
+
+static void put_labelled(struct bare *b, const char *ns, const char *name, const char *labels)
+{
+    struct error err = ERROR_INIT;
+    cleanup_free char *uid = xasprintf("u-%s", name);
+    cleanup_free char *json = xasprintf(
+        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":\"%s\"%s},\"spec\":{"
+        "\"schedulerName\":\"other\",\"nodeName\":\"n\"},\"status\":{\"phase\":\"Running\"}}",
+        name, ns, uid, labels);
+    struct pod *pod = pod_decode(str_of(json), &err);
+    if (!pod)
+        fail_msg("%s", err.text);
+    cache_set_pod(&b->cache, uid, pod);
+    pod_unref(pod);
+}
+
+#define WEB ",\"labels\":{\"app\":\"web\"}"
+#define DB ",\"labels\":{\"app\":\"db\"}"
+#define BOTH ",\"labels\":{\"app\":\"web\",\"tier\":\"front\"}"
+#define SELECTS(pairs) "{\"matchLabels\":{" pairs "}}"
+#define SELECTS_WEB SELECTS("\"app\":\"web\"")
+#define SELECTS_FRONT SELECTS("\"tier\":\"front\"")
+
+/* `disrupted`: members of status.disruptedPods. */
+static void put_budget(struct bare *b, const char *ns, const char *name, const char *selector,
+                       int allowed, const char *disrupted)
+{
+    struct error err = ERROR_INIT;
+    cleanup_free char *json =
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\"},\"spec\":{\"selector\":%s},"
+                  "\"status\":{\"disruptionsAllowed\":%d,\"disruptedPods\":{%s}}}",
+                  name, ns, selector, allowed, disrupted);
+    struct poddisruptionbudget *budget = poddisruptionbudget_decode(str_of(json), &err);
+    if (!budget)
+        fail_msg("%s", err.text);
+    cache_set_budget(&b->cache, ns, name, budget);
+    poddisruptionbudget_unref(budget);
+}
+
+/* Pods web-0 to web-2, db-0 and bare-0 of "ns", and web-x of "other". */
+static struct bare *world_new(void)
+{
+    struct bare *b = bare_new();
+    put_labelled(b, "ns", "web-0", WEB);
+    put_labelled(b, "ns", "web-1", WEB);
+    put_labelled(b, "ns", "web-2", BOTH);
+    put_labelled(b, "ns", "db-0", DB);
+    put_labelled(b, "ns", "bare-0", "");
+    put_labelled(b, "other", "web-x", WEB);
+    cache_budgets_known(&b->cache);
+    return b;
+}
+
+#define ALL "web-0 web-1 web-2 db-0 bare-0 web-x"
+
+static struct sched_config *config_of(const char *tiers)
+{
+    struct error err = ERROR_INIT;
+    cleanup_free char *yaml = xasprintf("actions: allocate\ntiers:\n%s", tiers);
+    struct sched_config *config = sched_config_parse(str_of(yaml), &err);
+    if (!config)
+        fail_msg("%s", err.text);
+    return config;
+}
+
+static size_t tasks_of(const struct bare *b, const char *names, const struct sched_task **ret_tasks)
+{
+    struct str rest = str_of(names), name;
+    size_t n = 0;
+    while (str_split(&rest, ' ', &name)) {
+        cleanup_free char *text = str_dup(name);
+        assert_true(n < MOST);
+        ret_tasks[n] = task_of(b, text);
+        assert_non_null(ret_tasks[n++]);
+    }
+    return n;
+}
+
+static void assert_may_go_by(const struct bare *b, const char *tiers, enum eviction_kind kind,
+                             const char *candidates, const char *expected)
+{
+    const struct sched_task *tasks[MOST];
+    const struct eviction eviction = {
+        .kind = kind, .cache = &b->cache, .candidates = tasks, .n = tasks_of(b, candidates, tasks)};
+    assert_evictable(config_of(tiers), &eviction, expected);
+}
+
+static void assert_may_go(const struct bare *b, const char *candidates, const char *expected)
+{
+    for (int kind = 0; kind < EVICT_KIND_COUNT; kind++)
+        assert_may_go_by(b, PDB, (enum eviction_kind)kind, candidates, expected);
+}
+
+/* ---- whom it keeps --------------------------------------------------------------------------- */
+
+static void without_budgets_all_may_go(void **state)
+{
+    struct bare *b = world_new();
+    (void)state;
+    assert_may_go(b, ALL, ALL);
+    bare_free(b);
+}
+
+static void disruptions_add_up(void **state)
+{
+    struct bare *b = world_new();
+    (void)state;
+    put_budget(b, "ns", "web", SELECTS_WEB, 0, "");
+    assert_may_go(b, ALL, "db-0 bare-0 web-x");
+    put_budget(b, "ns", "web", SELECTS_WEB, 2, "");
+    assert_may_go(b, ALL, "web-0 web-1 db-0 bare-0 web-x");
+    assert_may_go(b, "web-2 db-0 web-1 web-0", "web-2 db-0 web-1");
+    put_budget(b, "ns", "web", SELECTS_WEB, 3, "");
+    assert_may_go(b, ALL, ALL);
+    cache_set_budget(&b->cache, "ns", "web", NULL);
+    assert_may_go(b, ALL, ALL);
+    bare_free(b);
+}
+
+/* web-2 is of both; what one budget refuses is not taken from the other. */
+static void every_budget_must_allow_it(void **state)
+{
+    struct bare *b = world_new();
+    (void)state;
+    put_budget(b, "ns", "web", SELECTS_WEB, 1, "");
+    put_budget(b, "ns", "front", SELECTS_FRONT, 0, "");
+    assert_may_go(b, "web-2 web-1 web-0", "web-1");
+    put_budget(b, "ns", "front", SELECTS_FRONT, 5, "");
+    assert_may_go(b, "web-2 web-1 web-0", "web-2");
+    put_budget(b, "ns", "web", SELECTS_WEB, 0, "");
+    assert_may_go(b, "web-2 web-1 web-0", "");
+    bare_free(b);
+}
+
+static void pods_that_are_counted_already_may_go(void **state)
+{
+    struct bare *b = world_new();
+    (void)state;
+    put_budget(b, "ns", "web", SELECTS_WEB, 1, "\"web-0\":\"2026-11-30T12:00:00Z\"");
+    assert_may_go(b, "web-0 web-1 web-2", "web-0 web-1");
+    put_budget(b, "ns", "web", SELECTS_WEB, 0, "\"web-0\":\"2026-11-30T12:00:00Z\"");
+    assert_may_go(b, "web-1 web-0 web-2", "web-0");
+    bare_free(b);
+}
+
+/* Pods without labels too; no selector selects nobody. */
+static void an_empty_selector_means_the_namespace(void **state)
+{
+    struct bare *b = world_new();
+    (void)state;
+    put_budget(b, "ns", "all", "{}", 0, "");
+    assert_may_go(b, ALL, "web-x");
+    put_budget(b, "ns", "all", "{}", 4, "");
+    assert_may_go(b, ALL, "web-0 web-1 web-2 db-0 web-x");
+    put_budget(b, "ns", "all", "null", 0, "");
+    assert_may_go(b, ALL, ALL);
+    bare_free(b);
+}
+
+static void until_budgets_are_known_all_stay(void **state)
+{
+    struct bare *b = world_new();
+    (void)state;
+    b->cache.budgets_known = false;
+    assert_may_go(b, ALL, "");
+    bare_free(b);
+}
+
+/* ---- together -------------------------------------------------------------------------------- */
+
+static void they_are_kept_in_whatever_tier(void **state)
+{
+    struct bare *b = world_new();
+    (void)state;
+    put_budget(b, "ns", "web", SELECTS_WEB, 1, "");
+    assert_may_go_by(b, PDB "- plugins:\n  - name: conformance\n", EVICT_PREEMPT, ALL,
+                     "web-0 db-0 bare-0 web-x");
+    assert_may_go_by(b, "- plugins:\n  - name: conformance\n" PDB, EVICT_RECLAIM, ALL,
+                     "web-0 db-0 bare-0 web-x");
+    assert_may_go_by(b, "- plugins:\n  - name: conformance\n" PDB "    enablePreemptable: false\n",
+                     EVICT_PREEMPT, ALL, ALL);
+    bare_free(b);
+}
+
+/* Names the first `names` of the pods. */
+static void name_some(struct plugin *plugin, const struct cache *cache,
+                      const struct sched_task *const *tasks, size_t n, bool *go)
+{
+    const size_t *names = plugin->state;
+    (void)cache;
+    (void)tasks;
+    for (size_t i = 0; i < n && i < *names; i++)
+        go[i] = true;
+}
+
+static void assert_victims(const struct bare *b, size_t names, const char *tasks,
+                           const char *expected)
+{
+    static const struct plugin_type namer = {.name = "namer", .victims = name_some};
+    struct sched_config *config = config_of(PDB);
+    struct plugin plugin = {.type = &namer, .enabled = {[POINT_VICTIM] = true}, .state = &names};
+    const struct sched_task *all[MOST];
+    cleanup_buf struct buf text = BUF_INIT(256);
+    bool go[MOST];
+    size_t n = tasks_of(b, tasks, all), seen = 0;
+    vec_push(&config->plugins, &plugin);
+    size_t count = config_victims(config, &b->cache, all, n, go);
+    config->plugins.n--;
+    for (size_t i = 0; i < n; i++)
+        if (go[i])
+            buf_printf(&text, "%s%s", seen++ ? " " : "", all[i]->pod->meta.name);
+    assert_int_equal(count, seen);
+    assert_str(buf_str(&text), expected);
+    sched_config_free(config);
+}
+
+/* It names nobody itself. */
+static void victims_of_others_are_spared(void **state)
+{
+    struct bare *b = world_new();
+    (void)state;
+    put_budget(b, "ns", "web", SELECTS_WEB, 1, "");
+    assert_victims(b, 0, ALL, "");
+    assert_victims(b, 6, ALL, "web-0 db-0 bare-0 web-x");
+    assert_victims(b, 2, "web-1 web-2 web-0", "web-1");
+    assert_victims(b, 1, "db-0 web-1", "db-0");
+    b->cache.budgets_known = false;
+    assert_victims(b, 6, ALL, "");
+    bare_free(b);
+}
+
+/* ---- how they are followed ------------------------------------------------------------------- */
+
+static void show_budget(struct cluster *c, struct store *budgets, bool gone, int allowed)
+{
+    cleanup_arena struct arena arena = ARENA_INIT;
+    show(budgets, false, gone,
+         arena_printf(&arena,
+                      "{\"metadata\":{\"name\":\"b\",\"namespace\":\"ns\",\"uid\":\"b\","
+                      "\"resourceVersion\":\"%llu\"},\"status\":{\"disruptionsAllowed\":%d}}",
+                      (unsigned long long)++c->rv, allowed));
+}
+
+static void budgets_are_followed(void **state)
+{
+    struct cluster *c = cluster_new("actions: allocate\ntiers:\n" PDB);
+    struct store *budgets = store_new(&poddisruptionbudget_store_type);
+    const struct cache *cache = &c->scheduler->cache;
+    (void)state;
+    run(c);
+    scheduler_follow_budgets(c->scheduler, budgets);
+    scheduler_follow_budgets(c->scheduler, budgets);
+    run(c);
+    assert_false(cache->budgets_known);
+    sync_store(budgets, c->rv);
+    run(c);
+    assert_true(cache->budgets_known);
+    assert_null(cache_namespace(cache, "ns"));
+    show_budget(c, budgets, false, 3);
+    run(c);
+    assert_int_equal(cache_namespace(cache, "ns")->budgets.n, 1);
+    assert_int_equal(cache_namespace(cache, "ns")->budgets.items[0]->allowed, 3);
+    show_budget(c, budgets, false, 2);
+    run(c);
+    assert_int_equal(cache_namespace(cache, "ns")->budgets.n, 1);
+    assert_int_equal(cache_namespace(cache, "ns")->budgets.items[0]->allowed, 2);
+    show_budget(c, budgets, true, 2);
+    run(c);
+    assert_null(cache_namespace(cache, "ns"));
+    cluster_free(c);
+    store_free(budgets);
+}
+
+/* A scheduler that starts with the plugin waits for their list before it does anything. */
+static void budgets_are_awaited_at_the_start(void **state)
+{
+    struct cluster *c = cluster_new(NULL);
+    struct store *budgets = store_new(&poddisruptionbudget_store_type);
+    (void)state;
+    scheduler_follow_budgets(c->scheduler, budgets);
+    run(c);
+    assert_false(c->scheduler->ready);
+    sync_store(budgets, c->rv);
+    run(c);
+    assert_true(c->scheduler->ready);
+    cluster_free(c);
+    store_free(budgets);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_budgets_all_may_go),
+        cmocka_unit_test(disruptions_add_up),
+        cmocka_unit_test(every_budget_must_allow_it),
+        cmocka_unit_test(pods_that_are_counted_already_may_go),
+        cmocka_unit_test(an_empty_selector_means_the_namespace),
+        cmocka_unit_test(until_budgets_are_known_all_stay),
+        cmocka_unit_test(they_are_kept_in_whatever_tier),
+        cmocka_unit_test(victims_of_others_are_spared),
+        cmocka_unit_test(budgets_are_followed),
+        cmocka_unit_test(budgets_are_awaited_at_the_start),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
