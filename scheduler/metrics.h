@@ -31,6 +31,9 @@ void metrics_pod(struct scheduler *scheduler, const struct pod *pod, const char 
 #define METRICS_STAGE_PREBIND "PreBind"
 #define METRICS_STAGE_BIND "Bind"
 void metrics_stage(struct scheduler *scheduler, const char *stage, int64_t took_ns);
+/* A call of the extender is over: whether it had an answer of use, and how long it took. */
+void metrics_extender(struct scheduler *scheduler, const char *verb, bool answered,
+                      int64_t took_ns);
 /* A bind took effect, or failed. */
 void metrics_bind(struct scheduler *scheduler, const struct pod *pod, bool bound);
 

@@ -96,6 +96,7 @@ struct scheduler *scheduler_new(const struct scheduler_params *params)
     queues_init(scheduler);
     tally_init(scheduler);
     apply_init(scheduler);
+    config_attach(scheduler->config, scheduler);
     return scheduler;
 }
 

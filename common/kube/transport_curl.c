@@ -40,7 +40,7 @@ static struct kube_call *call_new(struct lane *lane, const struct kube_call_spec
     call->body = str_dup(call->spec.body);
     call->spec.body.p = call->body;
     call->start_ns = loop_now(loop);
-    call->answer = BUF_INIT(LIMIT_RESPONSE_BODY);
+    call->answer = BUF_INIT(spec->answer_max ? spec->answer_max : LIMIT_RESPONSE_BODY);
     loop_timer_init(&call->timeout, on_timeout, call);
     if (call->refused)
         loop_timer_set(loop, &call->timeout, 0);
@@ -301,6 +301,13 @@ static void set_url(struct curl_transport *transport)
     ENSURE(transport->connect_to);
 }
 
+static void own_config_free(struct kube_config *config)
+{
+    if (config)
+        kube_config_clear(config);
+    free(config);
+}
+
 static void transport_free(struct kube_transport *base)
 {
     struct curl_transport *transport = transport_of(base);
@@ -311,6 +318,7 @@ static void transport_free(struct kube_transport *base)
     curl_slist_free_all(transport->connect_to);
     free(transport->url);
     free(transport->user_agent);
+    own_config_free(transport->own);
     free(transport);
     curl_global_cleanup();
 }
@@ -343,4 +351,37 @@ struct kube_transport *kube_transport_curl_new(struct loop *loop, struct kube_co
     if (config->token_file)
         loop_timer_set(loop, &transport->token_timer, TOKEN_EVERY_NS);
     return &transport->base;
+}
+
+static bool is_web_url(struct str url)
+{
+    const struct str schemes[] = {STR("http://"), STR("https://")};
+    for (size_t i = 0; i < ARRAY_SIZE(schemes); i++) {
+        struct str rest = str_from(url, schemes[i].n);
+        if (str_starts(url, schemes[i]))
+            return rest.n && rest.p[0] != '/' && rest.p[0] != ':' && str_chr(rest, ' ') < 0;
+    }
+    return false;
+}
+
+struct kube_transport *kube_transport_curl_for_url(struct loop *loop, const char *url,
+                                                   const char *user_agent, struct error *err)
+{
+    struct str server = str_trim(str_of(url));
+    if (!is_web_url(server)) {
+        error_set(err, ERROR_INVALID, "\"%s\" is no URL that begins with http:// or https://", url);
+        return NULL;
+    }
+    while (str_ends(server, STR("/")))
+        server.n--;
+    struct kube_config *config = xnew(struct kube_config);
+    config->server = str_dup(server);
+    config->origin = xstrdup("the system");
+    config->any_server = true;
+    struct kube_transport *base = kube_transport_curl_new(loop, config, user_agent, err);
+    if (base)
+        transport_of(base)->own = config;
+    else
+        own_config_free(config);
+    return base;
 }
