@@ -341,6 +341,7 @@ struct cache {
     uint64_t group_versions; /* of what queues say of groups of nodes, given so far */
     bool limits_stale;       /* what queues use of limits of groups is to be counted afresh */
     bool stating;            /* a statement is being made or undone: room does not grow */
+    bool swapping;           /* the record of a pod is being replaced: its volumes stay chosen */
     bool leads;              /* phases are decided here; else what PodGroups show is followed */
 
     /* Changes of nodes, for the tables of fit.c: a ring of node indices. */

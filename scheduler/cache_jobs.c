@@ -393,7 +393,7 @@ void cache_set_task(struct cache *cache, struct sched_task *task, enum task_stat
             heap_remove(&task->group->pending, &task->waiting);
     }
     census_move(cache, task, status, node);
-    if (old != node && old && task->pod->cls->volumes)
+    if (old != node && old && task->pod->cls->volumes && !cache->swapping)
         volumes_forget(cache->volumes, task->pod->meta.uid);
     if (old != node && old)
         cache_charge(cache, old, task->pod->cls, -1);
@@ -548,9 +548,13 @@ static bool swap_pod(struct cache *cache, struct sched_task *task, struct pod *p
     enum task_status status = task->status;
     const char *node = task->node ? intern_ref(task->node->name) : NULL;
     int64_t held = task->held_until_ns;
+    uint16_t failures = task->bind_failures;
+    cache->swapping = old->cls->volumes == pod->cls->volumes;
     remove_task(cache, task);
+    cache->swapping = false;
     task = add_task(cache, pod, is_ours(cache, pod));
     task->held_until_ns = held;
+    task->bind_failures = failures;
     if (node)
         cache_set_task(cache, task, status, cache_node_get(cache, node));
     else if (status != TASK_HELD || task->job)

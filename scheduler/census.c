@@ -259,6 +259,8 @@ static struct census_class *class_new(struct cache *cache, struct pod_class *cls
     const struct pod_rules *rules = &cls->rules;
     entry->cls = pod_class_ref(cls);
     entry->together = together(cache, cls);
+    if (entry->together)
+        entry->together->wanted++;
     entry->terms = xcalloc(rules->term_count + 1, sizeof(struct carried *));
     for (uint32_t i = 0; i < rules->term_count; i++)
         entry->terms[i] = carried_get(cache, cls, &rules->terms[i]);
@@ -266,6 +268,7 @@ static struct census_class *class_new(struct cache *cache, struct pod_class *cls
     for (uint32_t i = 0; i < rules->spread_count; i++) {
         const struct pod_selection *all = &rules->spreads[i].pods;
         entry->selections[i] = population_get(cache, cls, &all, 1);
+        entry->selections[i]->wanted += rules->spreads[i].required;
     }
     cls->census = entry;
     return entry;
@@ -275,6 +278,10 @@ static void class_free(struct cache *cache, struct census_class *entry)
 {
     struct pod_class *cls = entry->cls;
     cls->census = NULL;
+    if (entry->together)
+        entry->together->wanted--;
+    for (uint32_t i = 0; i < cls->rules.spread_count; i++)
+        entry->selections[i]->wanted -= cls->rules.spreads[i].required;
     population_put(cache, entry->together);
     for (uint32_t i = 0; i < cls->rules.term_count; i++)
         carried_put(cache, entry->terms[i]);
@@ -349,11 +356,29 @@ static void count_task(const struct sched_task *task, const struct sched_node *n
         carry(&entry->cls->rules.terms[i], entry->terms[i], node->index, sign);
 }
 
+static bool is_wanted(const struct census_set *set)
+{
+    for (size_t i = 0; i < set->meant_by.n; i++)
+        if (set->meant_by.items[i]->wanted)
+            return true;
+    return false;
+}
+
+/* Whether a pod is on a node from now on that was not, as far as others were told: what a statement
+ * places counts when it is bound. */
+static bool appears(const struct cache *cache, const struct sched_task *task,
+                    const struct sched_node *node)
+{
+    return node && !cache->stating && (task->node != node || task->status == TASK_ALLOCATED);
+}
+
 void census_move(struct cache *cache, struct sched_task *task, enum task_status status,
                  struct sched_node *node)
 {
     struct census_set *set = task->pod->labels->scratch;
     bool ends = (task->status == TASK_RELEASING) != (status == TASK_RELEASING);
+    if ((appears(cache, task, node) || (task->node == node && node && ends)) && is_wanted(set))
+        cache_room(cache); /* who wants such pods near, or domains evened out, may fit now */
     if (task->node == node && (!node || !ends))
         return;
     if (task->node)

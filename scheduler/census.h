@@ -23,6 +23,7 @@ struct population {
     struct counts live;       /* those of them that are not terminating */
     bool by_index;            /* tasks' indices matter, so pods with one set of labels differ */
     bool by_namespace;        /* labels of namespaces matter */
+    uint32_t wanted;          /* by rules of classes that more such pods may fulfil */
     uint32_t refs;
     VEC(struct carried *) carried; /* terms of pods that mean it; borrowed */
 };

@@ -285,7 +285,7 @@ static void table_fill(struct cache *cache, const struct sched_config *config,
 static bool neighbours_start_afresh(const struct cache *cache, const struct fit_table *table)
 {
     return table->neighbours &&
-           (table->versions != cache->versions || neighbours_outdated(table->neighbours));
+           (table->versions != cache->versions || neighbours_outdated(table->neighbours, cache));
 }
 
 static void refill_neighbours(struct cache *cache, struct fit_table *table)
@@ -388,11 +388,14 @@ static struct kin kin_of(const struct task_group *group)
     return (struct kin){group->cls, task ? pod_labels_of(task->pod) : labels};
 }
 
-/* How many pods of a group have to find their place together, this one included. */
+/* How many pods like those of a group have to find their place together, this one included. */
 static uint32_t wanted_of(const struct task_group *group)
 {
-    int64_t lacks = (int64_t)group->job->min_member - job_have(group->job);
-    int64_t pending = (int64_t)group->pending.n;
+    const struct sched_job *job = group->job;
+    int64_t lacks = (int64_t)job->min_member - job_have(job), pending = 0;
+    for (size_t i = 0; i < job->groups.n; i++)
+        if (job->groups.items[i]->cls == group->cls)
+            pending += (int64_t)job->groups.items[i]->pending.n;
     return (uint32_t)(lacks < 1 || pending < 1 ? 1 : lacks < pending ? lacks : pending);
 }
 

@@ -173,9 +173,11 @@ static void add_part(const struct fit_table *table, enum fit_part part, int64_t 
 {
     double unit = (double)weight * SCORE_UNIT;
     for (uint32_t i = 0; i < table->n; i++)
-        if (fits(table, i))
-            sums[i] = plus(sums[i],
-                           (int64_t)((double)points_of(table->span[part], part, raws[i]) * unit));
+        if (fits(table, i)) {
+            double score = (double)points_of(table->span[part], part, raws[i]) * unit;
+            score = score > SCORE_MOST ? SCORE_MOST : score < -SCORE_MOST ? -SCORE_MOST : score;
+            sums[i] = plus(sums[i], (int64_t)score);
+        }
 }
 
 /* ---- the first of a gang that is to stay together -------------------------------------------- */

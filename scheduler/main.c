@@ -25,7 +25,7 @@
  * of those before them: giving way to these would not end the job any sooner.
  */
 #define BINDS_LEAST 32
-#define NO_VOLUMES "volumes are not looked at yet"
+#define NO_CAPACITY "CSIStorageCapacity is not looked at"
 #define NO_SAMPLING "every node is considered; that costs little here"
 #define NO_PLUGIN_FILES "plugins are compiled in"
 #define NO_SHARDING "one scheduler is active, others stand by"
@@ -57,8 +57,8 @@ static const struct flag flags[] = {
     {"tls-cert-file", 0, FLAG_IGNORED, NULL, PLAIN_HTTP},
     {"tls-private-key-file", 0, FLAG_IGNORED, NULL, PLAIN_HTTP},
     {"priority-class", 0, FLAG_IGNORED_BOOL, NULL, "priority classes are always followed"},
-    {"csi-storage", 0, FLAG_IGNORED_BOOL, NULL, NO_VOLUMES},
-    {"ignored-provisioners", 0, FLAG_IGNORED, NULL, NO_VOLUMES},
+    {"csi-storage", 0, FLAG_IGNORED_BOOL, NULL, NO_CAPACITY},
+    {"ignored-provisioners", 0, FLAG_IGNORED, NULL, "only what CSINodes say limits volumes"},
     {"enable-pprof", 0, FLAG_IGNORED_BOOL, NULL, "there is no Go profile to serve"},
     {"minimum-feasible-nodes", 0, FLAG_IGNORED, NULL, NO_SAMPLING},
     {"minimum-percentage-nodes-to-find", 0, FLAG_IGNORED, NULL, NO_SAMPLING},

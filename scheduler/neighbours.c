@@ -258,9 +258,9 @@ size_t neighbours_width(const struct neighbours *neighbours)
 
 /* ---- filling and following ------------------------------------------------------------------- */
 
-bool neighbours_outdated(const struct neighbours *neighbours)
+bool neighbours_outdated(const struct neighbours *neighbours, const struct cache *cache)
 {
-    bool outdated = false;
+    bool outdated = neighbours->nodes != cache->nodes.n;
     each_sum(sum, &neighbours->near) outdated |= domain_sum_outdated(sum);
     each_sum(sum, &neighbours->apart) outdated |= domain_sum_outdated(sum);
     each_sum(sum, &neighbours->kept) outdated |= domain_sum_outdated(sum);

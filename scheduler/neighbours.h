@@ -33,8 +33,8 @@ void neighbours_free(struct cache *cache, struct neighbours *neighbours);
 bool neighbours_use(const struct neighbours *neighbours, const struct counts *counts);
 /* How many amounts it keeps for each node. */
 size_t neighbours_width(const struct neighbours *neighbours);
-/* Whether the domains of nodes are others than when it was filled. */
-bool neighbours_outdated(const struct neighbours *neighbours);
+/* Whether there are more nodes, or their domains are others, than when it was filled. */
+bool neighbours_outdated(const struct neighbours *neighbours, const struct cache *cache);
 /* Counts afresh. */
 void neighbours_fill(struct neighbours *neighbours, const struct cache *cache);
 /* The pods on a node have changed. */

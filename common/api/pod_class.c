@@ -43,7 +43,7 @@ static void key_containers(struct buf *key, const struct pod_demand *demand)
     buf_add_char(key, '\n');
     for (size_t i = 0; i < demand->containers.n && any; i++) {
         const struct container_demand *container = &demand->containers.items[i];
-        buf_add_char(key, ' ');
+        buf_printf(key, " %zu:", container->image.n);
         buf_add_str(key, container->image);
         for (uint32_t p = 0; p < container->ports.n && container->kind != CONTAINER_INIT; p++) {
             const struct host_port *port = &container->ports.items[p];
@@ -51,7 +51,7 @@ static void key_containers(struct buf *key, const struct pod_demand *demand)
         }
     }
     for (size_t i = 0; i < demand->volume_images.n; i++) {
-        buf_add_cstr(key, " in ");
+        buf_printf(key, " in %zu:", demand->volume_images.items[i].n);
         buf_add_str(key, demand->volume_images.items[i]);
     }
 }

@@ -57,6 +57,7 @@ struct allocate {
     size_t bound;                        /* of the statement */
     uint64_t attempt;                    /* number of this one */
     int64_t spent_ns;                    /* what the action had taken when it began */
+    bool again;                          /* a group failed, and others are to be tried */
     bool refused;                        /* the queue could not have a pod, or the gang */
     struct buf share;                    /* what the plugin said that did */
     enum plugin_miss miss;               /* what plugins had to do with that, at most */
@@ -352,7 +353,8 @@ static bool place_one(struct scheduler *scheduler, struct allocate *allocate,
     return false;
 }
 
-/* Pods that ask for something come first; best-effort ones only make up the number. */
+/* One group is tried at a time, so that the failures of many do not make a long step: `again` then.
+ * Pods that ask for something come first; best-effort ones only make up the number. */
 static bool place_any(struct scheduler *scheduler, struct allocate *allocate, int role,
                       bool best_effort)
 {
@@ -361,10 +363,19 @@ static bool place_any(struct scheduler *scheduler, struct allocate *allocate, in
         struct task_group *group = job->groups.items[i];
         bool fits_in =
             (role < 0 || group->role == (uint32_t)role) && group->cls->best_effort == best_effort;
-        if (fits_in && may_give(allocate, group) && place_one(scheduler, allocate, group))
-            return true;
+        if (!fits_in || !may_give(allocate, group))
+            continue;
+        bool placed = place_one(scheduler, allocate, group);
+        allocate->again = !placed;
+        return placed;
     }
     return false;
+}
+
+static bool place_in_turn(struct scheduler *scheduler, struct allocate *allocate, int role)
+{
+    bool placed = place_any(scheduler, allocate, role, false);
+    return placed || allocate->again ? placed : place_any(scheduler, allocate, role, true);
 }
 
 static bool place_gang_pod(struct scheduler *scheduler, struct allocate *allocate)
@@ -372,9 +383,8 @@ static bool place_gang_pod(struct scheduler *scheduler, struct allocate *allocat
     const struct sched_job *job = allocate->job;
     for (size_t r = 0; job->roles_enforced && r < job->roles.n; r++)
         if ((int64_t)job->roles.items[r].have < job->roles.items[r].min)
-            return place_any(scheduler, allocate, (int)r, false) ||
-                   place_any(scheduler, allocate, (int)r, true);
-    return place_any(scheduler, allocate, -1, false) || place_any(scheduler, allocate, -1, true);
+            return place_in_turn(scheduler, allocate, (int)r);
+    return place_in_turn(scheduler, allocate, -1);
 }
 
 /* All that could be placed in this turn is. */
@@ -395,9 +405,10 @@ static void give_up(struct scheduler *scheduler, struct allocate *allocate)
 static void step_gang(struct scheduler *scheduler, struct allocate *allocate)
 {
     struct sched_job *job = allocate->job;
+    allocate->again = false;
     if (config_job_ready(scheduler->config, job))
         end_search(scheduler, allocate, STAGE_BIND);
-    else if (!place_gang_pod(scheduler, allocate))
+    else if (!place_gang_pod(scheduler, allocate) && !allocate->again)
         give_up(scheduler, allocate);
 }
 
@@ -469,7 +480,10 @@ static void step_undo(struct scheduler *scheduler, struct allocate *allocate)
 static void step_surplus(struct scheduler *scheduler, struct allocate *allocate)
 {
     struct sched_job *job = allocate->job;
+    allocate->again = false;
     bool placed = place_any(scheduler, allocate, -1, false);
+    if (!placed && allocate->again)
+        return;
     end_search(scheduler, allocate, placed ? STAGE_BIND : STAGE_PICK);
     if (placed)
         return;

@@ -10,6 +10,8 @@
 /* A node gets 0 to 100 points times a weight; a score counts millionths of them. */
 #define SCORE_POINTS 100.0
 #define SCORE_UNIT 1e6
+/* No score is further from 0, whatever the weights. */
+#define SCORE_MOST 1e18
 
 /* What a pod of the class makes of a node, of one resource. */
 struct score_load {
@@ -33,9 +35,8 @@ static inline double score_fraction(struct score_load load)
 /* `part` (-1 to 1) of all points, times `weight`, as a score. */
 static inline int64_t score_of(double part, double weight)
 {
-    const double most = 1e18;
     double score = part * SCORE_POINTS * weight * SCORE_UNIT;
-    return (int64_t)(score > most ? most : score < -most ? -most : score);
+    return (int64_t)(score > SCORE_MOST ? SCORE_MOST : score < -SCORE_MOST ? -SCORE_MOST : score);
 }
 
 #endif

@@ -166,6 +166,8 @@ struct volume_bind *volume_bind_start(struct volume_binder *binder, const char *
     loop_timer_init(&bind->deadline, is_late, bind);
     loop_timer_set(binder->params.loop, &bind->deadline, bind->timeout_ns);
     loop_deferred_init(&bind->look, look, bind);
+    if (binder->stopping)
+        bind->trouble = xstrdup("the scheduler ends");
     look_soon(bind);
     return bind;
 }

@@ -163,9 +163,9 @@ static void strangers_wait_for_their_friends(void **state)
     add_app(c, "a", 1, "\"app\":\"a\"", CPU("8"));
     run(c);
     assert_int_equal(bound(c, "late", NULL), 0); /* its friend's zone has no room */
-    add_zoned_nodes(c, 6, "8");
+    add_app(c, "a2", 1, "\"app\":\"a\"", CPU("4"));
     run(c);
-    assert_int_equal(bound(c, "late", NULL), 1);
+    assert_int_equal(bound(c, "late", NULL), 1); /* nothing but the new friend's coming told */
     check(c);
     cluster_free(c);
 }
@@ -200,6 +200,60 @@ static void a_full_zone_stops_the_gang(void **state)
     set_phase(c, fill->name, "Succeeded");
     run(c);
     assert_int_equal(bound(c, "a", NULL), 7);
+    check(c);
+    cluster_free(c);
+}
+
+/* A running pod of another scheduler, with the label app=a. */
+static void show_other(struct cluster *c, unsigned i, const char *node)
+{
+    cleanup_arena struct arena arena = ARENA_INIT;
+    show(c->pods, false, false,
+         arena_printf(&arena,
+                      "{\"metadata\":{\"name\":\"o%u\",\"namespace\":\"ns\",\"uid\":\"o%u\","
+                      "\"resourceVersion\":\"%llu\",\"labels\":{\"app\":\"a\"}},\"spec\":{"
+                      "\"schedulerName\":\"other\",\"nodeName\":\"%s\"},\"status\":{\"phase\":"
+                      "\"Running\"}}",
+                      i, i, (unsigned long long)++c->rv, node));
+}
+
+/* Pods of other schedulers come to nodes that nobody has told of yet: few at a time, so that tables
+ * have places for them. */
+static void nodes_may_come_after_their_pods(void **state)
+{
+    (void)state;
+    static const char spec[] = CPU("1") APART(HOST) SPREAD(ZONE, "ScheduleAnyway");
+    struct cluster *c = cluster_new(NULL);
+    add_zoned_nodes(c, 30, "8");
+    add_app(c, "a", 4, "\"app\":\"a\"", spec);
+    run(c);
+    assert_int_equal(bound(c, "a", NULL), 4);
+    for (unsigned i = 0; i < 12; i++) {
+        cleanup_free char *node = xasprintf("x%u", i), *name = xasprintf("b%u", i);
+        show_other(c, i, node);
+        if (i % 4 != 3)
+            continue;
+        add_app(c, name, 2, "\"app\":\"a\"", spec);
+        run(c);
+        assert_int_equal(bound(c, name, NULL), 2);
+    }
+    check(c);
+    cluster_free(c);
+}
+
+/* Nothing is asked for, nothing ends: only the friend's coming tells. */
+static void a_friend_that_comes_wakes_who_waits(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NULL);
+    add_zoned_nodes(c, 3, "8");
+    add_app(c, "late", 1, "\"app\":\"b\"", CPU("1") NEAR(ZONE));
+    run_for(c, 600 * NSEC_PER_SEC);
+    assert_int_equal(bound(c, "late", NULL), 0);
+    show_other(c, 0, "n1");
+    run(c);
+    assert_int_equal(bound(c, "late", NULL), 1);
+    assert_string_equal(find_pod(c, "late-0")->node, "n1");
     check(c);
     cluster_free(c);
 }
@@ -329,6 +383,8 @@ int main(void)
         cmocka_unit_test(strangers_wait_for_their_friends),
         cmocka_unit_test(spread_evenly),
         cmocka_unit_test(a_full_zone_stops_the_gang),
+        cmocka_unit_test(nodes_may_come_after_their_pods),
+        cmocka_unit_test(a_friend_that_comes_wakes_who_waits),
         cmocka_unit_test(spread_if_possible),
         cmocka_unit_test(namespaces_are_selected_by_their_labels),
         cmocka_unit_test(indices_of_tasks_are_labels),

@@ -146,7 +146,9 @@ static void leave_narrow_domains(const struct slow_pod *pod, struct sched_node *
 {
     size_t n = pod->cache->nodes.n;
     const struct sched_job *job = slow.group->job;
-    uint64_t lacks = (uint64_t)job->min_member - job_have(job), pending = slow.group->pending.n;
+    uint64_t lacks = (uint64_t)job->min_member - job_have(job), pending = 0;
+    for (size_t i = 0; i < job->groups.n; i++)
+        pending += job->groups.items[i]->cls == slow.cls ? job->groups.items[i]->pending.n : 0;
     uint64_t wanted = job->min_member <= (int64_t)job_have(job) ? 1
                       : lacks < pending                         ? lacks
                                                                 : pending;
