@@ -27,7 +27,6 @@ struct bind_call {
     struct sched_job *job;          /* kept by its `binds` */
     struct window_request *request; /* the POST, or NULL */
     struct kube_call *read;         /* the GET, or NULL */
-    bool volumes;                   /* its volumes are being bound first */
     int64_t began_ns, sent_ns;      /* loop time of bind_start, and of the POST: 0 before */
     struct loop_timer timer;        /* the next GET */
     struct backoff backoff;         /* of GETs */
@@ -233,7 +232,6 @@ static void post(struct bind_call *call)
 static void volumes_bound(const char *trouble, void *arg)
 {
     struct bind_call *call = arg;
-    call->volumes = false;
     if (!trouble) {
         post(call);
         return;
@@ -248,10 +246,9 @@ static void volumes_bound(const char *trouble, void *arg)
 static bool bind_volumes(struct bind_call *call, const struct sched_task *task)
 {
     struct volume_binder *binder = call->scheduler->volume_binder;
-    call->volumes = binder && task->pod->cls->volumes &&
-                    volume_bind_start(binder, task->pod->meta.uid, task->node->object,
-                                      &call->job->flow, volumes_bound, call);
-    return call->volumes;
+    return binder && task->pod->cls->volumes &&
+           volume_bind_start(binder, task->pod->meta.uid, task->node->object, &call->job->flow,
+                             volumes_bound, call);
 }
 
 void bind_start(struct scheduler *scheduler, struct sched_task *task)

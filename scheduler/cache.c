@@ -188,6 +188,16 @@ void cache_charge(struct cache *cache, struct sched_node *node, const struct pod
         cache_room(cache);
 }
 
+bool cache_place_task(struct cache *cache, struct sched_task *task, struct sched_node *node)
+{
+    const struct pod *pod = task->pod;
+    if (pod->cls->volumes &&
+        !volumes_assume(cache->volumes, pod->meta.uid, pod->cls->volumes, node->object))
+        return false;
+    cache_set_task(cache, task, TASK_ALLOCATED, node);
+    return true;
+}
+
 struct sched_node *cache_node_get(struct cache *cache, const char *name)
 {
     struct sched_node *node = cache_node(cache, name);

@@ -399,6 +399,9 @@ struct sched_queue *cache_queue(const struct cache *cache, const char *name);
 /* Moves a task to a status; `node` is where it is charged, NULL for nowhere. */
 void cache_set_task(struct cache *cache, struct sched_task *task, enum task_status status,
                     struct sched_node *node);
+/* Gives a pending task its node: charged, TASK_ALLOCATED, with what it needs of volumes there.
+ * False, and nothing has changed, when these cannot be had after all. */
+bool cache_place_task(struct cache *cache, struct sched_task *task, struct sched_node *node);
 /* A task whose bind failed: it gives its node back and waits until `until_ns`. */
 void cache_hold_task(struct cache *cache, struct sched_task *task, int64_t until_ns);
 /* Frees a job of which nothing is left; harmless otherwise. */

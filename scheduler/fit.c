@@ -100,7 +100,7 @@ static int64_t score_of_node(const struct cache *cache, const struct sched_confi
     score += images * (int64_t)SCORE_UNIT;
     if (table->queue)
         score = config_queue_score(config, table->queue, node, score);
-    return score == UNFIT ? UNFIT + 1 : score;
+    return fit_score(score);
 }
 
 static void note_raw(struct fit_table *table, int32_t **raw, uint32_t index, int64_t value)

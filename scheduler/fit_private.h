@@ -58,6 +58,12 @@ static inline bool fit_scans(const struct fit_table *table)
 /* There is room, but it is held for others; the text is for the rare case that they have let go. */
 extern const char fit_held_back[];
 
+/* A score of a node that fits: never UNFIT. */
+static inline int64_t fit_score(int64_t score)
+{
+    return score == UNFIT ? UNFIT + 1 : score;
+}
+
 static inline const char *fit_reason_text(const struct fit_table *table, uint8_t number)
 {
     return number ? table->reasons.items[number - 1] : NULL;

@@ -160,14 +160,6 @@ static int64_t weight_of(const struct node_rules *rules, enum fit_part part)
     return 0;
 }
 
-static int64_t plus(int64_t a, int64_t b)
-{
-    int64_t sum;
-    if (__builtin_add_overflow(a, b, &sum))
-        return b > 0 ? INT64_MAX : INT64_MIN + 1;
-    return sum;
-}
-
 static void add_part(const struct fit_table *table, enum fit_part part, int64_t weight,
                      const int64_t *raws, int64_t *sums)
 {
@@ -176,7 +168,7 @@ static void add_part(const struct fit_table *table, enum fit_part part, int64_t 
         if (fits(table, i)) {
             double score = (double)points_of(table->span[part], part, raws[i]) * unit;
             score = score > SCORE_MOST ? SCORE_MOST : score < -SCORE_MOST ? -SCORE_MOST : score;
-            sums[i] = plus(sums[i], (int64_t)score);
+            sums[i] = fit_score(score_plus(sums[i], (int64_t)score));
         }
 }
 

@@ -24,14 +24,25 @@ struct spreads {
     size_t n, cap;
 };
 
+enum sum_kind {
+    NEAR,  /* required affinity: there must be such pods in the domain */
+    APART, /* its anti-affinity */
+    KEPT,  /* that of pods there */
+    DRAWS, /* preferences, its own and those of pods there */
+    SUM_KINDS
+};
+
+enum spread_kind {
+    HARD, /* DoNotSchedule */
+    SOFT, /* ScheduleAnyway */
+    SPREAD_KINDS
+};
+
 struct neighbours {
-    struct pod_class *cls;    /* borrowed */
-    struct domain_sums near;  /* required affinity: there must be such pods in the domain */
-    bool may_be_first;        /* the pod is what it wants to be near */
-    struct domain_sums apart; /* its anti-affinity */
-    struct domain_sums kept;  /* that of pods there */
-    struct domain_sums draws; /* preferences, its own and those of pods there */
-    struct spreads hard, soft;
+    struct pod_class *cls; /* borrowed */
+    bool may_be_first;     /* the pod is what it wants to be near */
+    struct domain_sums sums[SUM_KINDS];
+    struct spreads spreads[SPREAD_KINDS];
     uint32_t nodes; /* places for them in the tables */
     uint32_t met;   /* nodes that may take the pod and have all labels */
 };
@@ -124,7 +135,8 @@ struct making {
 static void add_near(struct making *making, const struct pod_term *term,
                      const struct census_class *entry)
 {
-    struct domain_sum *sum = sum_for(making->cache, &making->neighbours->near, term->topology_key);
+    struct domain_sum *sum =
+        sum_for(making->cache, &making->neighbours->sums[NEAR], term->topology_key);
     if (!sum->sources.n)
         domain_sum_add(sum, &entry->together->placed, 1);
 }
@@ -132,7 +144,8 @@ static void add_near(struct making *making, const struct pod_term *term,
 static void add_apart(struct making *making, const struct pod_term *term,
                       const struct carried *carried)
 {
-    struct domain_sum *sum = sum_for(making->cache, &making->neighbours->apart, term->topology_key);
+    struct domain_sum *sum =
+        sum_for(making->cache, &making->neighbours->sums[APART], term->topology_key);
     domain_sum_add(sum, &carried->population->placed, 1);
 }
 
@@ -140,7 +153,8 @@ static void add_draw(struct making *making, const struct pod_term *term,
                      const struct carried *carried)
 {
     bool away = term->kind == TERM_PREFERRED_ANTI_AFFINITY;
-    struct domain_sum *sum = sum_for(making->cache, &making->neighbours->draws, term->topology_key);
+    struct domain_sum *sum =
+        sum_for(making->cache, &making->neighbours->sums[DRAWS], term->topology_key);
     domain_sum_add(sum, &carried->population->placed, away ? -term->weight : term->weight);
 }
 
@@ -164,9 +178,9 @@ static void add_term_of_others(struct carried *carried, void *arg)
     struct neighbours *neighbours = making->neighbours;
     const char *key = carried->topology_key;
     if (making->rules->pod_affinity)
-        domain_sum_add(sum_for(making->cache, &neighbours->kept, key), &carried->repels, 1);
+        domain_sum_add(sum_for(making->cache, &neighbours->sums[KEPT], key), &carried->repels, 1);
     if (making->rules->pod_affinity_weight)
-        domain_sum_add(sum_for(making->cache, &neighbours->draws, key), &carried->draws, 1);
+        domain_sum_add(sum_for(making->cache, &neighbours->sums[DRAWS], key), &carried->draws, 1);
 }
 
 static void add_spreads(struct making *making, const struct census_class *entry,
@@ -183,9 +197,9 @@ static void add_spreads(struct making *making, const struct census_class *entry,
         if (rule->pods.selector.all.n) /* without requirements it counts nobody */
             domain_sum_add(&spread.sum, &entry->selections[i]->live, 1);
         if (rule->required)
-            vec_push(&neighbours->hard, spread);
+            vec_push(&neighbours->spreads[HARD], spread);
         else
-            vec_push(&neighbours->soft, spread);
+            vec_push(&neighbours->spreads[SOFT], spread);
     }
 }
 
@@ -210,6 +224,12 @@ struct neighbours *neighbours_new(struct cache *cache, const struct sched_config
 #define each_spread(spread, spreads)                                                               \
     for (struct spread *spread = (spreads)->items; spread < (spreads)->items + (spreads)->n;       \
          spread++)
+#define every_sum(sum, neighbours)                                                                 \
+    for (int kind_ = 0; kind_ < SUM_KINDS; kind_++)                                                \
+    each_sum(sum, &(neighbours)->sums[kind_])
+#define every_spread(spread, neighbours)                                                           \
+    for (int kind_ = 0; kind_ < SPREAD_KINDS; kind_++)                                             \
+    each_spread(spread, &(neighbours)->spreads[kind_])
 
 static void spread_clear(struct cache *cache, struct spread *spread)
 {
@@ -223,37 +243,31 @@ void neighbours_free(struct cache *cache, struct neighbours *neighbours)
 {
     if (!neighbours)
         return;
-    each_sum(sum, &neighbours->near) domain_sum_clear(cache, sum);
-    each_sum(sum, &neighbours->apart) domain_sum_clear(cache, sum);
-    each_sum(sum, &neighbours->kept) domain_sum_clear(cache, sum);
-    each_sum(sum, &neighbours->draws) domain_sum_clear(cache, sum);
-    each_spread(spread, &neighbours->hard) spread_clear(cache, spread);
-    each_spread(spread, &neighbours->soft) spread_clear(cache, spread);
-    vec_clear(&neighbours->near);
-    vec_clear(&neighbours->apart);
-    vec_clear(&neighbours->kept);
-    vec_clear(&neighbours->draws);
-    vec_clear(&neighbours->hard);
-    vec_clear(&neighbours->soft);
+    every_sum(sum, neighbours) domain_sum_clear(cache, sum);
+    every_spread(spread, neighbours) spread_clear(cache, spread);
+    for (int i = 0; i < SUM_KINDS; i++)
+        vec_clear(&neighbours->sums[i]);
+    for (int i = 0; i < SPREAD_KINDS; i++)
+        vec_clear(&neighbours->spreads[i]);
     free(neighbours);
 }
 
 bool neighbours_use(const struct neighbours *neighbours, const struct counts *counts)
 {
     bool use = false;
-    each_sum(sum, &neighbours->near) use |= domain_sum_counts(sum, counts);
-    each_sum(sum, &neighbours->apart) use |= domain_sum_counts(sum, counts);
-    each_sum(sum, &neighbours->kept) use |= domain_sum_counts(sum, counts);
-    each_sum(sum, &neighbours->draws) use |= domain_sum_counts(sum, counts);
-    each_spread(spread, &neighbours->hard) use |= domain_sum_counts(&spread->sum, counts);
-    each_spread(spread, &neighbours->soft) use |= domain_sum_counts(&spread->sum, counts);
+    every_sum(sum, neighbours) use |= domain_sum_counts(sum, counts);
+    every_spread(spread, neighbours) use |= domain_sum_counts(&spread->sum, counts);
     return use;
 }
 
 size_t neighbours_width(const struct neighbours *neighbours)
 {
-    return neighbours->near.n + neighbours->apart.n + neighbours->kept.n + neighbours->draws.n +
-           neighbours->hard.n + neighbours->soft.n;
+    size_t width = 0;
+    for (int i = 0; i < SUM_KINDS; i++)
+        width += neighbours->sums[i].n;
+    for (int i = 0; i < SPREAD_KINDS; i++)
+        width += neighbours->spreads[i].n;
+    return width;
 }
 
 /* ---- filling and following ------------------------------------------------------------------- */
@@ -261,26 +275,16 @@ size_t neighbours_width(const struct neighbours *neighbours)
 bool neighbours_outdated(const struct neighbours *neighbours, const struct cache *cache)
 {
     bool outdated = neighbours->nodes != cache->nodes.n;
-    each_sum(sum, &neighbours->near) outdated |= domain_sum_outdated(sum);
-    each_sum(sum, &neighbours->apart) outdated |= domain_sum_outdated(sum);
-    each_sum(sum, &neighbours->kept) outdated |= domain_sum_outdated(sum);
-    each_sum(sum, &neighbours->draws) outdated |= domain_sum_outdated(sum);
-    each_spread(spread, &neighbours->hard) outdated |= domain_sum_outdated(&spread->sum);
-    each_spread(spread, &neighbours->soft) outdated |= domain_sum_outdated(&spread->sum);
+    every_sum(sum, neighbours) outdated |= domain_sum_outdated(sum);
+    every_spread(spread, neighbours) outdated |= domain_sum_outdated(&spread->sum);
     return outdated;
-}
-
-static bool may_run_there(const struct pod_class *cls, const struct node *node)
-{
-    return node_labels_hold(&node->meta.labels, &cls->node_selector) &&
-           node_selector_matches(&cls->affinity, node->meta.name, &node->meta.labels);
 }
 
 /* Whether pods on the node count for the constraint, but for the labels of its kind. */
 static bool includes_node(const struct spread_constraint *rule, const struct pod_class *cls,
                           const struct node *node)
 {
-    if (rule->honors_nodes && !may_run_there(cls, node))
+    if (rule->honors_nodes && !pod_class_selects(cls, node->meta.name, &node->meta.labels))
         return false;
     return !rule->honors_taints || !taints_untolerated(&node->taints, &cls->tolerations);
 }
@@ -321,29 +325,22 @@ static void spreads_fill(struct neighbours *neighbours, struct spreads *spreads,
 void neighbours_fill(struct neighbours *neighbours, const struct cache *cache)
 {
     neighbours->nodes = (uint32_t)cache->nodes.n;
-    each_sum(sum, &neighbours->near) domain_sum_fill(sum, neighbours->nodes, NULL);
-    each_sum(sum, &neighbours->apart) domain_sum_fill(sum, neighbours->nodes, NULL);
-    each_sum(sum, &neighbours->kept) domain_sum_fill(sum, neighbours->nodes, NULL);
-    each_sum(sum, &neighbours->draws) domain_sum_fill(sum, neighbours->nodes, NULL);
-    spreads_fill(neighbours, &neighbours->hard, cache);
-    spreads_fill(neighbours, &neighbours->soft, cache);
+    every_sum(sum, neighbours) domain_sum_fill(sum, neighbours->nodes, NULL);
+    for (int i = 0; i < SPREAD_KINDS; i++)
+        spreads_fill(neighbours, &neighbours->spreads[i], cache);
 }
 
 void neighbours_follow(struct neighbours *neighbours, uint32_t node)
 {
-    each_sum(sum, &neighbours->near) domain_sum_follow(sum, node, NULL);
-    each_sum(sum, &neighbours->apart) domain_sum_follow(sum, node, NULL);
-    each_sum(sum, &neighbours->kept) domain_sum_follow(sum, node, NULL);
-    each_sum(sum, &neighbours->draws) domain_sum_follow(sum, node, NULL);
-    each_spread(spread, &neighbours->hard) domain_sum_follow(&spread->sum, node, spread->counted);
-    each_spread(spread, &neighbours->soft) domain_sum_follow(&spread->sum, node, spread->counted);
+    every_sum(sum, neighbours) domain_sum_follow(sum, node, NULL);
+    every_spread(spread, neighbours) domain_sum_follow(&spread->sum, node, spread->counted);
 }
 
 /* ---- may it run there? ----------------------------------------------------------------------- */
 
 void neighbours_settle(struct neighbours *neighbours)
 {
-    each_spread(spread, &neighbours->hard)
+    each_spread(spread, &neighbours->spreads[HARD])
     {
         spread->least = INT32_MAX;
         spread->present = 0;
@@ -362,8 +359,8 @@ void neighbours_settle(struct neighbours *neighbours)
 /* No pod anywhere is what the pod wants to be near. */
 static bool is_first(const struct neighbours *neighbours)
 {
-    for (size_t i = 0; i < neighbours->near.n; i++)
-        if (neighbours->near.items[i].total)
+    for (size_t i = 0; i < neighbours->sums[NEAR].n; i++)
+        if (neighbours->sums[NEAR].items[i].total)
             return false;
     return true;
 }
@@ -371,22 +368,22 @@ static bool is_first(const struct neighbours *neighbours)
 static bool is_near(const struct neighbours *neighbours, uint32_t node)
 {
     bool all = true;
-    for (size_t i = 0; i < neighbours->near.n; i++) {
-        if (domain_sum_lacks(&neighbours->near.items[i], node))
+    for (size_t i = 0; i < neighbours->sums[NEAR].n; i++) {
+        if (domain_sum_lacks(&neighbours->sums[NEAR].items[i], node))
             return false;
-        all = all && domain_sum_at(&neighbours->near.items[i], node) > 0;
+        all = all && domain_sum_at(&neighbours->sums[NEAR].items[i], node) > 0;
     }
     return all || (neighbours->may_be_first && is_first(neighbours));
 }
 
 bool neighbours_first(const struct neighbours *neighbours)
 {
-    return neighbours->near.n && neighbours->may_be_first && is_first(neighbours);
+    return neighbours->sums[NEAR].n && neighbours->may_be_first && is_first(neighbours);
 }
 
 void neighbours_begin_near(struct neighbours *neighbours)
 {
-    each_sum(sum, &neighbours->near)
+    each_sum(sum, &neighbours->sums[NEAR])
     {
         size_t domains = sum->topology->domains.n;
         sum->room = xreallocarray(sum->room, domains + 1, sizeof(*sum->room));
@@ -396,13 +393,16 @@ void neighbours_begin_near(struct neighbours *neighbours)
 
 void neighbours_add_near(struct neighbours *neighbours, uint32_t node, uint64_t amount)
 {
-    each_sum(sum, &neighbours->near) sum->room[topology_domain_of(sum->topology, node)] += amount;
+    each_sum(sum, &neighbours->sums[NEAR])
+    {
+        sum->room[topology_domain_of(sum->topology, node)] += amount;
+    }
 }
 
 uint64_t neighbours_near(const struct neighbours *neighbours, uint32_t node)
 {
     uint64_t least = UINT64_MAX;
-    each_sum(sum, &neighbours->near)
+    each_sum(sum, &neighbours->sums[NEAR])
     {
         uint64_t room = sum->room[topology_domain_of(sum->topology, node)];
         least = room < least ? room : least;
@@ -412,7 +412,7 @@ uint64_t neighbours_near(const struct neighbours *neighbours, uint32_t node)
 
 static const char *spread_refuses(const struct neighbours *neighbours, uint32_t node)
 {
-    each_spread(spread, &neighbours->hard)
+    each_spread(spread, &neighbours->spreads[HARD])
     {
         if (domain_sum_lacks(&spread->sum, node))
             return "node(s) didn't match pod topology spread constraints (missing required label)";
@@ -430,12 +430,12 @@ const char *neighbours_refuse(const struct neighbours *neighbours, uint32_t node
         return reason;
     if (!is_near(neighbours, node))
         return "node(s) didn't match pod affinity rules";
-    each_sum(sum, &neighbours->apart)
+    each_sum(sum, &neighbours->sums[APART])
     {
         if (domain_sum_at(sum, node) > 0)
             return "node(s) didn't match pod anti-affinity rules";
     }
-    each_sum(sum, &neighbours->kept)
+    each_sum(sum, &neighbours->sums[KEPT])
     {
         if (domain_sum_at(sum, node) > 0)
             return "node(s) didn't satisfy existing pods anti-affinity rules";
@@ -447,24 +447,24 @@ const char *neighbours_refuse(const struct neighbours *neighbours, uint32_t node
 
 bool neighbours_draws(const struct neighbours *neighbours)
 {
-    return neighbours->draws.n > 0;
+    return neighbours->sums[DRAWS].n > 0;
 }
 
 int64_t neighbours_draw(const struct neighbours *neighbours, uint32_t node)
 {
     int64_t draw = 0;
-    each_sum(sum, &neighbours->draws) draw += domain_sum_at(sum, node);
+    each_sum(sum, &neighbours->sums[DRAWS]) draw += domain_sum_at(sum, node);
     return draw;
 }
 
 bool neighbours_prefers_spread(const struct neighbours *neighbours)
 {
-    return neighbours->soft.n > 0;
+    return neighbours->spreads[SOFT].n > 0;
 }
 
 static bool has_all_labels(const struct neighbours *neighbours, uint32_t node)
 {
-    each_spread(spread, &neighbours->soft)
+    each_spread(spread, &neighbours->spreads[SOFT])
     {
         if (domain_sum_lacks(&spread->sum, node))
             return false;
@@ -475,7 +475,7 @@ static bool has_all_labels(const struct neighbours *neighbours, uint32_t node)
 void neighbours_begin_spread(struct neighbours *neighbours)
 {
     neighbours->met = 0;
-    each_spread(spread, &neighbours->soft)
+    each_spread(spread, &neighbours->spreads[SOFT])
     {
         memset(spread->met, 0, spread->sum.topology->domains.n * sizeof(*spread->met));
         spread->size = 0;
@@ -487,7 +487,7 @@ void neighbours_announce(struct neighbours *neighbours, uint32_t node)
     if (!has_all_labels(neighbours, node))
         return;
     neighbours->met++;
-    each_spread(spread, &neighbours->soft)
+    each_spread(spread, &neighbours->spreads[SOFT])
     {
         bool *met = &spread->met[topology_domain_of(spread->sum.topology, node)];
         spread->size += !*met;
@@ -497,7 +497,7 @@ void neighbours_announce(struct neighbours *neighbours, uint32_t node)
 
 void neighbours_end_spread(struct neighbours *neighbours)
 {
-    each_spread(spread, &neighbours->soft)
+    each_spread(spread, &neighbours->spreads[SOFT])
     {
         uint32_t size = spread->sum.topology->hostname ? neighbours->met : spread->size;
         spread->weight = log(size + 2.0);
@@ -509,7 +509,7 @@ int64_t neighbours_crowd(const struct neighbours *neighbours, uint32_t node)
     double sum = 0;
     if (!has_all_labels(neighbours, node))
         return -1;
-    each_spread(spread, &neighbours->soft)
+    each_spread(spread, &neighbours->spreads[SOFT])
     {
         int64_t pods = spread->sum.topology->hostname ? spread->sum.seen[node]
                                                       : domain_sum_at(&spread->sum, node);

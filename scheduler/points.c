@@ -2,6 +2,7 @@
  * All plugins of a configuration asked at one point, and how their answers combine. See config.h.
  */
 #include "scheduler/config.h"
+#include "scheduler/plugins/score.h"
 
 #define each_plugin(plugin, config)                                                                \
     for (size_t at_ = 0; at_ < (config)->plugins.n; at_++)                                         \
@@ -233,21 +234,13 @@ void config_binding(const struct sched_config *config, const struct sched_task *
     }
 }
 
-static int64_t plus(int64_t a, int64_t b)
-{
-    int64_t sum;
-    if (__builtin_add_overflow(a, b, &sum))
-        return b > 0 ? INT64_MAX : INT64_MIN;
-    return sum;
-}
-
 int64_t config_score(const struct sched_config *config, const struct pod_class *cls,
                      const struct sched_node *node)
 {
     int64_t score = 0;
     for (size_t i = 0; i < config->scorers.n; i++) {
         const struct plugin *plugin = config->scorers.items[i];
-        score = plus(score, plugin->type->score(plugin, cls, node));
+        score = score_plus(score, plugin->type->score(plugin, cls, node));
     }
     return score;
 }
@@ -274,7 +267,7 @@ int64_t config_queue_score(const struct sched_config *config, const struct sched
     for (size_t i = 0; i < config->by_queue.n; i++) {
         const struct plugin *plugin = config->by_queue.items[i];
         if (plugin->enabled[POINT_NODE_ORDER] && plugin->type->queue_score)
-            score = plus(score, plugin->type->queue_score(plugin, queue, node));
+            score = score_plus(score, plugin->type->queue_score(plugin, queue, node));
     }
     return score;
 }

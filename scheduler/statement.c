@@ -2,20 +2,16 @@
  * Placements that can be taken back. See statement.h.
  */
 #include "scheduler/statement.h"
-#include "scheduler/volumes/volumes.h"
 
 bool statement_place(struct cache *cache, struct statement *statement, struct sched_task *task,
                      struct sched_node *node)
 {
-    const struct pod *pod = task->pod;
-    if (pod->cls->volumes &&
-        !volumes_assume(cache->volumes, pod->meta.uid, pod->cls->volumes, node->object))
-        return false;
     cache->stating = true;
-    cache_set_task(cache, task, TASK_ALLOCATED, node);
+    bool placed = cache_place_task(cache, task, node);
     cache->stating = false;
-    vec_push(&statement->placed, task);
-    return true;
+    if (placed)
+        vec_push(&statement->placed, task);
+    return placed;
 }
 
 bool statement_undo(struct cache *cache, struct statement *statement)

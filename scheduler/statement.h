@@ -11,8 +11,7 @@ struct statement {
     VEC(struct sched_task *) placed; /* borrowed, in order */
 };
 
-/* Gives a pending task its node: charged, TASK_ALLOCATED. False, and nothing has changed, when its
- * volumes cannot be had there after all. */
+/* cache_place_task, so that it can be undone. */
 bool statement_place(struct cache *cache, struct statement *statement, struct sched_task *task,
                      struct sched_node *node);
 /* Takes the last placement back; false when there is none left. */

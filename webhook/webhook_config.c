@@ -59,12 +59,6 @@ static void read_webhook(struct json_reader *reader, struct webhook_config *conf
     vec_push(&config->webhooks, entry);
 }
 
-static bool keep_none(struct str key)
-{
-    (void)key;
-    return false;
-}
-
 static void *decode(struct str raw, struct error *err)
 {
     struct arena arena cleanup_arena = ARENA_INIT;
@@ -75,7 +69,7 @@ static void *decode(struct str raw, struct error *err)
     if (json_object(&reader)) {
         while (json_key(&reader, &key)) {
             if (str_is(key, "metadata") && !config->meta.name) {
-                kube_meta_read(&reader, &config->meta, keep_none);
+                kube_meta_read(&reader, &config->meta, kube_keep_none);
             } else if (str_is(key, "webhooks") && json_array(&reader)) {
                 while (json_item(&reader))
                     read_webhook(&reader, config);

@@ -25,12 +25,6 @@ static void read_target(struct json_reader *reader, struct command *command)
     }
 }
 
-static bool keep_nothing(struct str key)
-{
-    (void)key;
-    return false;
-}
-
 struct command *command_decode(struct str raw, struct error *err)
 {
     cleanup_arena struct arena arena = ARENA_INIT;
@@ -47,7 +41,7 @@ struct command *command_decode(struct str raw, struct error *err)
     if (json_object(&reader)) {
         while (json_key(&reader, &key)) {
             if (str_eq(key, STR("metadata")) && !command->meta.name)
-                kube_meta_read(&reader, &command->meta, keep_nothing);
+                kube_meta_read(&reader, &command->meta, kube_keep_none);
             else if (str_eq(key, STR("action")))
                 json_interned(&reader, &command->action);
             else if (str_eq(key, STR("target")))

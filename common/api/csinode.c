@@ -6,12 +6,6 @@
 #include "base/ensure.h"
 #include "json/interned.h"
 
-static bool keep_none(struct str key)
-{
-    (void)key;
-    return false;
-}
-
 /* The count, or INT32_MAX when there is none. */
 static int32_t allocatable_read(struct json_reader *reader)
 {
@@ -74,7 +68,7 @@ static void top_read(struct json_reader *reader, struct csinode *csinode)
         return;
     while (json_key(reader, &key)) {
         if (str_is(key, "metadata"))
-            kube_meta_read(reader, &csinode->meta, keep_none);
+            kube_meta_read(reader, &csinode->meta, kube_keep_none);
         else if (str_is(key, "spec"))
             spec_read(reader, csinode);
         else

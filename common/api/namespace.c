@@ -4,12 +4,6 @@
 #include "api/namespace.h"
 #include "base/alloc.h"
 
-static bool keep_none(struct str key)
-{
-    (void)key;
-    return false;
-}
-
 struct namespace_labels *namespace_labels_decode(struct str raw, struct error *err)
 {
     cleanup_arena struct arena arena = ARENA_INIT;
@@ -20,7 +14,7 @@ struct namespace_labels *namespace_labels_decode(struct str raw, struct error *e
     if (json_object(&reader))
         while (json_key(&reader, &key)) {
             if (str_is(key, "metadata") && !space->meta.name)
-                kube_meta_read(&reader, &space->meta, keep_none);
+                kube_meta_read(&reader, &space->meta, kube_keep_none);
             else
                 json_skip(&reader);
         }

@@ -6,12 +6,6 @@
 #include "base/ensure.h"
 #include "base/intern.h"
 
-static bool keep_none(struct str key)
-{
-    (void)key;
-    return false;
-}
-
 static void spec_read(struct json_reader *reader, struct node *node)
 {
     struct str key;
@@ -94,7 +88,7 @@ static void top_read(struct json_reader *reader, struct node *node)
         return;
     while (json_key(reader, &key)) {
         if (str_is(key, "metadata"))
-            kube_meta_read(reader, &node->meta, keep_none);
+            kube_meta_read(reader, &node->meta, kube_keep_none);
         else if (str_is(key, "spec"))
             spec_read(reader, node);
         else if (str_is(key, "status"))

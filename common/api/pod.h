@@ -80,6 +80,14 @@ static inline struct pod_labels pod_labels_of(const struct pod *pod)
     return (struct pod_labels){pod->labels, pod->indexed ? (int64_t)pod->ordinal : -1};
 }
 
+/* Whether nodeSelector and required node affinity allow a node of that name with these labels. */
+static inline bool pod_class_selects(const struct pod_class *cls, const char *node_name,
+                                     const struct kube_pairs *labels)
+{
+    return node_labels_hold(labels, &cls->node_selector) &&
+           node_selector_matches(&cls->affinity, node_name, labels);
+}
+
 struct pod_class *pod_class_ref(struct pod_class *cls);
 void pod_class_unref(struct pod_class *cls);
 /* Live classes, for tests and metrics. */

@@ -257,7 +257,8 @@ static bool volumes_fill(struct pod_demand *demand, const struct kube_meta *meta
     if (!demand->volumes.n)
         return true;
     json_init(&images, demand->volumes, arena);
-    pod_demand_images(&images, demand);
+    if (mentions(demand->volumes, "\"image\"")) /* few do, and every pod has volumes */
+        pod_demand_images(&images, demand);
     json_init(&volumes, demand->volumes, arena);
     *ret_volumes =
         pod_volumes_read(&volumes, str_of(meta->ns), str_of(meta->name), str_of(meta->uid));

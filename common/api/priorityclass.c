@@ -4,12 +4,6 @@
 #include "api/priorityclass.h"
 #include "base/alloc.h"
 
-static bool keep_nothing(struct str key)
-{
-    (void)key;
-    return false;
-}
-
 struct priorityclass *priorityclass_decode(struct str raw, struct error *err)
 {
     cleanup_arena struct arena arena = ARENA_INIT;
@@ -21,7 +15,7 @@ struct priorityclass *priorityclass_decode(struct str raw, struct error *err)
     if (json_object(&reader)) {
         while (json_key(&reader, &key)) {
             if (str_eq(key, STR("metadata")) && !class->meta.name)
-                kube_meta_read(&reader, &class->meta, keep_nothing);
+                kube_meta_read(&reader, &class->meta, kube_keep_none);
             else if (str_eq(key, STR("value")))
                 class->value = json_i32(&reader);
             else if (str_eq(key, STR("globalDefault")))

@@ -4,12 +4,6 @@
 #include "api/resourcequota.h"
 #include "base/ensure.h"
 
-static bool keep_none(struct str key)
-{
-    (void)key;
-    return false;
-}
-
 /* True when there is anything in the array or object that comes next. */
 static bool holds_anything(struct json_reader *reader)
 {
@@ -66,7 +60,7 @@ static void top_read(struct json_reader *reader, struct resourcequota *quota)
         return;
     while (json_key(reader, &key)) {
         if (str_is(key, "metadata"))
-            kube_meta_read(reader, &quota->meta, keep_none);
+            kube_meta_read(reader, &quota->meta, kube_keep_none);
         else if (str_is(key, "spec"))
             spec_read(reader, quota);
         else if (str_is(key, "status"))

@@ -49,7 +49,7 @@ static void requirement_read(struct json_reader *reader, struct selector_require
     }
 }
 
-static void requirements_read(struct json_reader *reader, struct selector_term *term, bool field)
+void selector_requirements_read(struct json_reader *reader, struct selector_term *term, bool field)
 {
     if (!json_array(reader))
         return;
@@ -68,9 +68,9 @@ static void term_read(struct json_reader *reader, struct selector_term *term)
         return;
     while (json_key(reader, &key)) {
         if (str_is(key, "matchExpressions"))
-            requirements_read(reader, term, false);
+            selector_requirements_read(reader, term, false);
         else if (str_is(key, "matchFields"))
-            requirements_read(reader, term, true);
+            selector_requirements_read(reader, term, true);
         else
             json_skip(reader);
     }
@@ -280,7 +280,7 @@ void label_selector_read(struct json_reader *reader, struct label_selector *sele
         if (str_is(key, "matchLabels"))
             match_labels_read(reader, selector);
         else if (str_is(key, "matchExpressions"))
-            requirements_read(reader, &selector->all, false);
+            selector_requirements_read(reader, &selector->all, false);
         else
             json_skip(reader);
     }

@@ -45,6 +45,9 @@ struct node_selector {
  * selector absent. `selector` must be zero. */
 void node_selector_read(struct json_reader *reader, struct node_selector *selector);
 void node_selector_clear(struct node_selector *selector);
+/* Reads the array of requirements that comes next, {"key", "operator", "values"} each, and adds
+ * them; one without an operator has SELECTOR_UNKNOWN. `field`: they are about fields. */
+void selector_requirements_read(struct json_reader *reader, struct selector_term *term, bool field);
 /* `node_name` is the node's metadata.name, `labels` its labels. */
 bool node_selector_matches(const struct node_selector *selector, const char *node_name,
                            const struct kube_pairs *labels);

@@ -7,52 +7,6 @@
 #include "base/ensure.h"
 #include "json/interned.h"
 
-static bool keep_none(struct str key)
-{
-    (void)key;
-    return false;
-}
-
-static void values_read(struct json_reader *reader, struct selector_requirement *requirement)
-{
-    if (!json_array(reader))
-        return;
-    while (json_item(reader)) {
-        requirement->values = xreallocarray(requirement->values, requirement->value_count + 1,
-                                            sizeof(*requirement->values));
-        requirement->values[requirement->value_count++] = intern_get(json_str(reader));
-    }
-}
-
-static void requirement_read(struct json_reader *reader, struct selector_requirement *requirement)
-{
-    struct str key;
-    requirement->key = intern_get(STR_NULL);
-    requirement->op = SELECTOR_IN;
-    if (!json_object(reader))
-        return;
-    while (json_key(reader, &key)) {
-        if (str_is(key, "key"))
-            json_interned(reader, &requirement->key);
-        else if (str_is(key, "values"))
-            values_read(reader, requirement);
-        else
-            json_skip(reader);
-    }
-}
-
-static void requirements_read(struct json_reader *reader, struct selector_term *term)
-{
-    if (!json_array(reader))
-        return;
-    while (json_item(reader)) {
-        term->items = xreallocarray(term->items, term->n + 1, sizeof(*term->items));
-        struct selector_requirement *requirement = &term->items[term->n++];
-        *requirement = (struct selector_requirement){.field = false};
-        requirement_read(reader, requirement);
-    }
-}
-
 static void term_read(struct json_reader *reader, struct selector_term *term)
 {
     struct str key;
@@ -60,10 +14,12 @@ static void term_read(struct json_reader *reader, struct selector_term *term)
         return;
     while (json_key(reader, &key)) {
         if (str_is(key, "matchLabelExpressions"))
-            requirements_read(reader, term);
+            selector_requirements_read(reader, term, false);
         else
             json_skip(reader);
     }
+    for (uint32_t i = 0; i < term->n; i++) /* they have no operators */
+        term->items[i].op = SELECTOR_IN;
 }
 
 /* No terms at all allow every node; one without requirements allows none. */
@@ -97,7 +53,7 @@ static void top_read(struct json_reader *reader, struct storageclass *storagecla
         return;
     while (json_key(reader, &key)) {
         if (str_is(key, "metadata"))
-            kube_meta_read(reader, &storageclass->meta, keep_none);
+            kube_meta_read(reader, &storageclass->meta, kube_keep_none);
         else if (str_is(key, "provisioner"))
             provisioner_read(reader, storageclass);
         else if (str_is(key, "volumeBindingMode"))

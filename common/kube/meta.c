@@ -259,6 +259,12 @@ static void fill_absent(const char **slot)
         *slot = intern_get(STR_NULL);
 }
 
+bool kube_keep_none(struct str key)
+{
+    (void)key;
+    return false;
+}
+
 void kube_meta_read(struct json_reader *reader, struct kube_meta *meta, kube_keep_fn *keep)
 {
     struct str key;

@@ -39,6 +39,8 @@ struct kube_meta {
 
 /* True for annotation keys worth keeping. */
 typedef bool kube_keep_fn(struct str key);
+/* One that keeps none. */
+bool kube_keep_none(struct str key);
 
 /* Reads the `metadata` value that comes next. NULL `keep` keeps every annotation. Problems are
  * raised in the reader. The old content of `meta` must be cleared or zero. */

@@ -8,7 +8,6 @@
 #include "scheduler/bind.h"
 #include "scheduler/fit.h"
 #include "scheduler/order.h"
-#include "scheduler/volumes/volumes.h"
 #include "scheduler/why.h"
 
 struct backfill {
@@ -68,10 +67,8 @@ static bool place_one(struct scheduler *scheduler, struct sched_job *job, struct
         return false;
     }
     struct sched_task *task = container_of(heap_peek(&group->pending), struct sched_task, waiting);
-    struct pod_volumes *volumes = task->pod->cls->volumes;
-    if (volumes && !volumes_assume(cache->volumes, task->pod->meta.uid, volumes, node->object))
+    if (!cache_place_task(cache, task, node))
         return false;
-    cache_set_task(cache, task, TASK_ALLOCATED, node);
     bind_start(scheduler, task);
     return true;
 }

@@ -69,9 +69,7 @@ static const char *filter(const struct plugin *plugin, const struct pod_class *c
     const struct predicates *predicates = plugin->state;
     if (node->unschedulable && !tolerates_cordon(cls))
         return "node(s) were unschedulable";
-    if (predicates->node_affinity &&
-        (!node_labels_hold(&node->meta.labels, &cls->node_selector) ||
-         !node_selector_matches(&cls->affinity, node->meta.name, &node->meta.labels)))
+    if (predicates->node_affinity && !pod_class_selects(cls, node->meta.name, &node->meta.labels))
         return "node(s) didn't match Pod's node affinity/selector";
     if (predicates->taints && taints_untolerated(&node->taints, &cls->tolerations))
         return "node(s) had untolerated taint(s)";

@@ -39,4 +39,13 @@ static inline int64_t score_of(double part, double weight)
     return (int64_t)(score > SCORE_MOST ? SCORE_MOST : score < -SCORE_MOST ? -SCORE_MOST : score);
 }
 
+/* The sum, at one of the ends where it is beyond. */
+static inline int64_t score_plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+    if (__builtin_add_overflow(a, b, &sum))
+        return b > 0 ? INT64_MAX : INT64_MIN;
+    return sum;
+}
+
 #endif

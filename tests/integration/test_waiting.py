@@ -9,7 +9,7 @@ from kubernetes.client.exceptions import ApiException
 
 from harness.api import PODGROUPS, kind_of
 from harness.audits import audit
-from harness.objects import job, queue, task
+from harness.objects import job, queue, task, volume
 from harness.proxy import build, proxied
 from harness.wait import stays, wait_until
 
@@ -158,6 +158,7 @@ def test_a_claim_that_comes_later(api, ns, pumice):
     told_once(api, ns, "claims", "PVCError")
     quiet(api, ns, "claims")
     assert not api.pods_of(ns, "claims")
+    api.core.create_persistent_volume(volume(ns))  # so that the claim is bound, and the pods can be placed
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     api.core.create_namespaced_persistent_volume_claim(ns, {"metadata": {"name": "data"}, "spec": spec})
     api.wait_phase(ns, "claims", "Running", timeout=BACKOFF)

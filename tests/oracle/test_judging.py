@@ -43,7 +43,7 @@ def test_verdicts_that_differ():
 def test_scores_that_differ():
     assert found(ours(a=scored(NodeAffinity=99)), theirs(a=scored(NodeAffinity=100))) == {
         ("score", "NodeAffinity")}
-    for value, same in ((62, True), (62.99, True), (61.01, True), (63, False), (61, False)):
+    for value, same in ((62, True), (62.99, True), (61.01, True), (63, True), (63.01, False), (60.99, False)):
         assert (not found(ours(a=scored(LeastAllocated=value)),
                           theirs(a=scored(LeastAllocated=62)))) == same, value
     assert found(ours(a=scored(ImageLocality=62.5)), theirs(a=scored(ImageLocality=62)))

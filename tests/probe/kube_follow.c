@@ -42,12 +42,6 @@ static void free_object(void *object)
     free(object);
 }
 
-static bool keep_none(struct str key)
-{
-    (void)key;
-    return false;
-}
-
 static void *decode(struct str raw, struct error *err)
 {
     cleanup_arena struct arena arena = ARENA_INIT;
@@ -58,7 +52,7 @@ static void *decode(struct str raw, struct error *err)
     json_init(&reader, raw, &arena);
     for (bool open = json_object(&reader); open && json_key(&reader, &key);) {
         if (str_is(key, "metadata"))
-            kube_meta_read(&reader, meta, keep_none);
+            kube_meta_read(&reader, meta, kube_keep_none);
         else
             json_skip(&reader);
     }

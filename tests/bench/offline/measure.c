@@ -41,7 +41,7 @@ void *__real_realloc(void *old, size_t size);
 void *__real_reallocarray(void *old, size_t count, size_t size);
 struct fit_table *__real_fit_table_of(struct cache *cache, const struct sched_config *config,
                                       const struct task_group *group);
-void __real_statement_place(struct cache *cache, struct statement *statement,
+bool __real_statement_place(struct cache *cache, struct statement *statement,
                             struct sched_task *task, struct sched_node *node);
 void __real_bind_start(struct scheduler *scheduler, struct sched_task *task);
 
@@ -51,7 +51,7 @@ void *__wrap_realloc(void *old, size_t size);
 void *__wrap_reallocarray(void *old, size_t count, size_t size);
 struct fit_table *__wrap_fit_table_of(struct cache *cache, const struct sched_config *config,
                                       const struct task_group *group);
-void __wrap_statement_place(struct cache *cache, struct statement *statement,
+bool __wrap_statement_place(struct cache *cache, struct statement *statement,
                             struct sched_task *task, struct sched_node *node);
 void __wrap_bind_start(struct scheduler *scheduler, struct sched_task *task);
 
@@ -102,13 +102,11 @@ static void end_attempt(void)
     probe.job = NULL;
 }
 
-void __wrap_statement_place(struct cache *cache, struct statement *statement,
+bool __wrap_statement_place(struct cache *cache, struct statement *statement,
                             struct sched_task *task, struct sched_node *node)
 {
-    if (!probe.run) {
-        __real_statement_place(cache, statement, task, node);
-        return;
-    }
+    if (!probe.run)
+        return __real_statement_place(cache, statement, task, node);
     if (probe.job != task->job && probe.attempt)
         end_attempt();
     if (probe.job == task->job && probe.job_turn == probe.turn) {
@@ -116,7 +114,7 @@ void __wrap_statement_place(struct cache *cache, struct statement *statement,
         probe.run->hot_allocs += probe.allocs - probe.job_allocs;
     }
     probe.job_allocs = probe.allocs; /* those of placing itself count with the next one */
-    __real_statement_place(cache, statement, task, node);
+    bool placed = __real_statement_place(cache, statement, task, node);
     probe.run->placements++;
     probe.job = task->job;
     probe.job_turn = probe.turn;
@@ -124,6 +122,7 @@ void __wrap_statement_place(struct cache *cache, struct statement *statement,
         probe.run->gangs++;
         probe.attempt_ns = cpu_time();
     }
+    return placed;
 }
 
 void __wrap_bind_start(struct scheduler *scheduler, struct sched_task *task)

@@ -8,7 +8,7 @@
 #ifndef PUMICE_TESTS_UNIT_SCHEDULER_CLUSTER_H
 #define PUMICE_TESTS_UNIT_SCHEDULER_CLUSTER_H
 
-#include "testing.h"
+#include "served.h"
 
 #include "base/ensure.h"
 #include "base/intern.h"
@@ -20,8 +20,6 @@
 #include "scheduler/status.h"
 #include <fcntl.h>
 #include <stdio.h>
-
-#define NAME_SIZE 64
 
 struct test_pod {
     char name[NAME_SIZE], group[NAME_SIZE], role[NAME_SIZE], node[NAME_SIZE], uid[NAME_SIZE];
@@ -153,22 +151,6 @@ static inline struct test_group *find_group(struct cluster *c, const char *name)
 }
 
 /* ---- the server ------------------------------------------------------------------------------ */
-
-static inline int answer(struct buf *body, int status)
-{
-    buf_printf(body, "{\"kind\":\"Status\",\"code\":%d,\"message\":\"status %d\"}", status, status);
-    return status;
-}
-
-static inline struct str field(struct str json, const char *key)
-{
-    cleanup_free char *needle = xasprintf("\"%s\":\"", key);
-    ptrdiff_t at = str_find(json, str_of(needle));
-    if (at < 0)
-        return STR_NULL;
-    struct str rest = str_from(json, (size_t)at + strlen(needle));
-    return str_sub(rest, 0, (size_t)str_chr(rest, '"'));
-}
 
 static inline int serve_bind(struct cluster *c, struct test_pod *pod, struct str text,
                              struct buf *body)

@@ -10,6 +10,32 @@
 
 #define CANDIDATES_MOST 10
 
+/* A configuration with these tiers, as YAML. */
+static inline struct sched_config *tiers_config(const char *tiers)
+{
+    struct error err = ERROR_INIT;
+    cleanup_free char *yaml = xasprintf("actions: allocate\ntiers:\n%s", tiers);
+    struct sched_config *config = sched_config_parse(str_of(yaml), &err);
+    if (!config)
+        fail_msg("%s", err.text);
+    return config;
+}
+
+/* Names, with spaces between, to tasks: CANDIDATES_MOST at most. */
+static inline size_t tasks_of(const struct bare *b, const char *names,
+                              const struct sched_task **ret_tasks)
+{
+    struct str rest = str_of(names), name;
+    size_t n = 0;
+    while (str_split(&rest, ' ', &name)) {
+        cleanup_free char *text = str_dup(name);
+        assert_true(n < CANDIDATES_MOST);
+        ret_tasks[n] = task_of(b, text);
+        assert_non_null(ret_tasks[n++]);
+    }
+    return n;
+}
+
 /* Whom the plugins let go, by name, in the order of the candidates. Frees the configuration. */
 static inline void assert_evictable(struct sched_config *config, const struct eviction *eviction,
                                     const char *expected)

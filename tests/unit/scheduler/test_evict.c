@@ -3,18 +3,6 @@
  */
 #include "evict.h"
 
-#define MOST 8
-
-static struct sched_config *config_of(const char *tiers)
-{
-    struct error err = ERROR_INIT;
-    cleanup_free char *yaml = xasprintf("actions: allocate\ntiers:\n%s", tiers);
-    struct sched_config *config = sched_config_parse(str_of(yaml), &err);
-    if (!config)
-        fail_msg("%s", err.text);
-    return config;
-}
-
 #define GANG "- plugins:\n  - name: gang\n"
 #define PRIORITY "- plugins:\n  - name: priority\n"
 #define CONFORMANCE "- plugins:\n  - name: conformance\n"
@@ -52,27 +40,13 @@ static struct sched_job *put_job(struct bare *b, const char *name, const char *s
     return job;
 }
 
-/* Names, with spaces between, to tasks. */
-static size_t tasks_of(const struct bare *b, const char *names, const struct sched_task **ret_tasks)
-{
-    struct str rest = str_of(names), name;
-    size_t n = 0;
-    while (str_split(&rest, ' ', &name)) {
-        cleanup_free char *text = str_dup(name);
-        assert_true(n < MOST);
-        ret_tasks[n] = task_of(b, text);
-        assert_non_null(ret_tasks[n++]);
-    }
-    return n;
-}
-
 /* For the pod `task` of `job`, or for the whole job when that is NULL. */
 static void assert_victims(const struct bare *b, const char *tiers, enum eviction_kind kind,
                            const struct sched_job *job, const char *task, const char *candidates,
                            const char *expected)
 {
-    struct sched_config *config = config_of(tiers);
-    const struct sched_task *tasks[MOST];
+    struct sched_config *config = tiers_config(tiers);
+    const struct sched_task *tasks[CANDIDATES_MOST];
     const struct eviction eviction = {.kind = kind,
                                       .cache = &b->cache,
                                       .job = job,
@@ -228,7 +202,7 @@ static void those_who_protect_are_heard_in_any_tier(void **state)
 
 static bool starves(const char *tiers, const struct sched_job *job)
 {
-    struct sched_config *config = config_of(tiers);
+    struct sched_config *config = tiers_config(tiers);
     bool starving = config_job_starving(config, job);
     sched_config_free(config);
     return starving;
@@ -236,7 +210,7 @@ static bool starves(const char *tiers, const struct sched_job *job)
 
 static bool pipelined(const char *tiers, const struct sched_job *job)
 {
-    struct sched_config *config = config_of(tiers);
+    struct sched_config *config = tiers_config(tiers);
     bool enough = config_job_pipelined(config, job);
     sched_config_free(config);
     return enough;
@@ -271,7 +245,7 @@ static void who_starves(void **state)
 static void low_priorities_go_first(void **state)
 {
     struct bare *b = bare_new();
-    struct sched_config *config = config_of(PRIORITY);
+    struct sched_config *config = tiers_config(PRIORITY);
     struct sched_job *low = put_job(b, "low", "\"minMember\":1", 3, 2);
     struct sched_job *high = put_job(b, "high", "\"minMember\":1", 5, 1);
     (void)state;

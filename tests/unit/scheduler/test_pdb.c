@@ -7,7 +7,6 @@
 #include "cluster.h"
 
 #define PDB "- plugins:\n  - name: pdb\n"
-#define MOST 8
 
 static void put_labelled(struct bare *b, const char *ns, const char *name, const char *labels)
 {
@@ -63,36 +62,13 @@ static struct bare *world_new(void)
 
 #define ALL "web-0 web-1 web-2 db-0 bare-0 web-x"
 
-static struct sched_config *config_of(const char *tiers)
-{
-    struct error err = ERROR_INIT;
-    cleanup_free char *yaml = xasprintf("actions: allocate\ntiers:\n%s", tiers);
-    struct sched_config *config = sched_config_parse(str_of(yaml), &err);
-    if (!config)
-        fail_msg("%s", err.text);
-    return config;
-}
-
-static size_t tasks_of(const struct bare *b, const char *names, const struct sched_task **ret_tasks)
-{
-    struct str rest = str_of(names), name;
-    size_t n = 0;
-    while (str_split(&rest, ' ', &name)) {
-        cleanup_free char *text = str_dup(name);
-        assert_true(n < MOST);
-        ret_tasks[n] = task_of(b, text);
-        assert_non_null(ret_tasks[n++]);
-    }
-    return n;
-}
-
 static void assert_may_go_by(const struct bare *b, const char *tiers, enum eviction_kind kind,
                              const char *candidates, const char *expected)
 {
-    const struct sched_task *tasks[MOST];
+    const struct sched_task *tasks[CANDIDATES_MOST];
     const struct eviction eviction = {
         .kind = kind, .cache = &b->cache, .candidates = tasks, .n = tasks_of(b, candidates, tasks)};
-    assert_evictable(config_of(tiers), &eviction, expected);
+    assert_evictable(tiers_config(tiers), &eviction, expected);
 }
 
 static void assert_may_go(const struct bare *b, const char *candidates, const char *expected)
@@ -207,11 +183,11 @@ static void assert_victims(const struct bare *b, size_t names, const char *tasks
                            const char *expected)
 {
     static const struct plugin_type namer = {.name = "namer", .victims = name_some};
-    struct sched_config *config = config_of(PDB);
+    struct sched_config *config = tiers_config(PDB);
     struct plugin plugin = {.type = &namer, .enabled = {[POINT_VICTIM] = true}, .state = &names};
-    const struct sched_task *all[MOST];
+    const struct sched_task *all[CANDIDATES_MOST];
     cleanup_buf struct buf text = BUF_INIT(256);
-    bool go[MOST];
+    bool go[CANDIDATES_MOST];
     size_t n = tasks_of(b, tasks, all), seen = 0;
     vec_push(&config->plugins, &plugin);
     size_t count = config_victims(config, &b->cache, all, n, go);

@@ -7,26 +7,6 @@
 #include "base/rng.h"
 #include "scheduler/volumes/records.h"
 
-struct fixture {
-    struct volumes *v;
-    struct node *a, *b;
-};
-
-static struct fixture begin(void)
-{
-    return (struct fixture){volumes_new(), node_with("a", ",\"zone\":\"a\""),
-                            node_with("b", ",\"zone\":\"b\"")};
-}
-
-static void end(struct fixture *f)
-{
-    node_unref(f->a);
-    node_unref(f->b);
-    volumes_free(f->v);
-    assert_int_equal(pod_volumes_count(), 0);
-    assert_int_equal(intern_count(), 0);
-}
-
 /* All there is, without versions. */
 static void dump(const struct volumes *v, struct buf *out)
 {
@@ -70,7 +50,7 @@ static const char *choice_of(const struct volumes *v, const char *claim)
 static void smallest_volume_is_chosen(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("zone");
     struct pod_volumes *w = wants("x");
     put_class(f.v, "local", NO_PROVISIONER, WAITS, "");
     put_claim(f.v, "x", "local", 2);
@@ -96,13 +76,13 @@ static void smallest_volume_is_chosen(void **state)
     volumes_forget(f.v, "p");
     assert_string_equal(choice_of(f.v, "x"), "");
     pod_volumes_unref(w);
-    end(&f);
+    fixture_end(&f);
 }
 
 static void chosen_volume_is_nobody_elses(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("zone");
     struct pod_volumes *x = wants("x"), *y = wants("y");
     put_class(f.v, "local", NO_PROVISIONER, WAITS, "");
     put_claim(f.v, "x", "local", 1);
@@ -124,14 +104,14 @@ static void chosen_volume_is_nobody_elses(void **state)
     assert_answer(f.v, y, f.a, NULL);
     pod_volumes_unref(x);
     pod_volumes_unref(y);
-    end(&f);
+    fixture_end(&f);
 }
 
 /* Other pods with the claim go where its volume will be. */
 static void pods_share_the_choice_of_a_claim(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("zone");
     struct pod_volumes *x = wants("x"), *xy = wants("x y");
     put_class(f.v, "local", NO_PROVISIONER, WAITS, "");
     put_class(f.v, "cloud", "d", WAITS, "");
@@ -151,14 +131,14 @@ static void pods_share_the_choice_of_a_claim(void **state)
     assert_answer(f.v, xy, f.b, NULL);
     pod_volumes_unref(x);
     pod_volumes_unref(xy);
-    end(&f);
+    fixture_end(&f);
 }
 
 /* One that would have been made is not chosen where one is there. */
 static void what_is_there_comes_before_what_is_made(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("zone");
     struct pod_volumes *x = wants("x"), *y = wants("y");
     put_class(f.v, "cloud", "d", WAITS, "");
     put_claim(f.v, "x", "cloud", 1);
@@ -173,13 +153,13 @@ static void what_is_there_comes_before_what_is_made(void **state)
     volumes_forget(f.v, "py");
     pod_volumes_unref(x);
     pod_volumes_unref(y);
-    end(&f);
+    fixture_end(&f);
 }
 
 static void choice_outlives_its_objects(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("zone");
     struct pod_volumes *x = wants("x"), *y = wants("y");
     put_class(f.v, "local", NO_PROVISIONER, WAITS, "");
     put_claim(f.v, "x", "local", 1);
@@ -202,13 +182,13 @@ static void choice_outlives_its_objects(void **state)
     assert_answer(f.v, y, f.a, NULL);
     pod_volumes_unref(x);
     pod_volumes_unref(y);
-    end(&f);
+    fixture_end(&f);
 }
 
 static void choice_follows_its_volume(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("zone");
     struct pod_volumes *x = wants("x");
     put_class(f.v, "local", NO_PROVISIONER, WAITS, "");
     put_claim(f.v, "x", "local", 1);
@@ -223,14 +203,14 @@ static void choice_follows_its_volume(void **state)
     volumes_forget(f.v, "p");
     assert_answer(f.v, x, f.b, NO_MATCH);
     pod_volumes_unref(x);
-    end(&f);
+    fixture_end(&f);
 }
 
 /* It ends with its volumes, whatever was left in them. */
 static void free_takes_all_along(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("zone");
     struct pod_volumes *x = wants("x");
     put_class(f.v, "cloud", "d", WAITS, "");
     put_claim(f.v, "x", "cloud", 1);
@@ -239,7 +219,7 @@ static void free_takes_all_along(void **state)
     volumes_attach(f.v, x, "a");
     volumes_attach(f.v, x, "b");
     pod_volumes_unref(x);
-    end(&f);
+    fixture_end(&f);
 }
 
 /* ---- by chance ------------------------------------------------------------------------------- */

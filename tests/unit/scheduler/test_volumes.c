@@ -3,43 +3,23 @@
  */
 #include "volumes.h"
 
-struct fixture {
-    struct volumes *v;
-    struct node *a, *b; /* of zones a and b */
-};
-
-static struct fixture begin(void)
-{
-    return (struct fixture){volumes_new(), node_with("a", ",\"topology.kubernetes.io/zone\":\"a\""),
-                            node_with("b", ",\"topology.kubernetes.io/zone\":\"b\"")};
-}
-
-static void end(struct fixture *f)
-{
-    node_unref(f->a);
-    node_unref(f->b);
-    volumes_free(f->v);
-    assert_int_equal(pod_volumes_count(), 0);
-    assert_int_equal(intern_count(), 0);
-}
-
 static void pods_without_volumes_fit(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("topology.kubernetes.io/zone");
     assert_answer(f.v, NULL, f.a, NULL);
     assert_int_equal(volumes_version(f.v, NULL), 0);
     assert_true(volumes_assume(f.v, "u", NULL, f.a));
     volumes_attach(f.v, NULL, "a");
     volumes_detach(f.v, NULL, "a");
     volumes_forget(f.v, "u");
-    end(&f);
+    fixture_end(&f);
 }
 
 static void claims_must_be_there(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("topology.kubernetes.io/zone");
     struct pod_volumes *w = wants("x");
     assert_answer(f.v, w, f.a, "persistentvolumeclaim \"x\" not found");
     assert_ptr_equal(volumes_filter(f.v, w, f.a), volumes_filter(f.v, w, f.b));
@@ -54,13 +34,13 @@ static void claims_must_be_there(void **state)
     assert_true(volumes_version(f.v, w) > version);
     assert_answer(f.v, w, f.a, "persistentvolumeclaim \"x\" not found");
     pod_volumes_unref(w);
-    end(&f);
+    fixture_end(&f);
 }
 
 static void claims_must_be_sound(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("topology.kubernetes.io/zone");
     struct pod_volumes *w = wants("x");
     put_volume(f.v, "vol", "", 1, "");
     put_claim_with(f.v, "x", BOUND_SIGN, ",\"volumeName\":\"vol\"",
@@ -75,13 +55,13 @@ static void claims_must_be_sound(void **state)
     assert_answer(f.v, w, f.a,
                   "persistentvolumeclaim \"x\" bound to non-existent persistentvolume \"vol\"");
     pod_volumes_unref(w);
-    end(&f);
+    fixture_end(&f);
 }
 
 static void ephemeral_claims_are_the_pods_own(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("topology.kubernetes.io/zone");
     struct pod_volumes *w = wanted_of("p", "[{\"name\":\"e\",\"ephemeral\":{}}]");
     assert_answer(f.v, w, f.a,
                   "waiting for ephemeral volume controller to create the persistentvolumeclaim "
@@ -97,13 +77,13 @@ static void ephemeral_claims_are_the_pods_own(void **state)
     assert_answer(f.v, w, f.a, NULL);
     assert_answer(f.v, w, f.b, NULL);
     pod_volumes_unref(w);
-    end(&f);
+    fixture_end(&f);
 }
 
 static void claims_bound_at_once_must_be_bound(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("topology.kubernetes.io/zone");
     struct pod_volumes *w = wants("x");
     put_claim(f.v, "x", "", 1);
     assert_answer(f.v, w, f.a, UNBOUND);
@@ -117,13 +97,13 @@ static void claims_bound_at_once_must_be_bound(void **state)
     put_claim_with(f.v, "x", "", ",\"storageClassName\":\"fast\",\"volumeName\":\"vol\"", "");
     assert_answer(f.v, w, f.a, UNBOUND);
     pod_volumes_unref(w);
-    end(&f);
+    fixture_end(&f);
 }
 
 static void bound_volumes_must_be_reached(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("topology.kubernetes.io/zone");
     struct pod_volumes *w = wants("x");
     put_bound(f.v, "x", "vol");
     put_local(f.v, "vol", "", 1, "a");
@@ -135,14 +115,14 @@ static void bound_volumes_must_be_reached(void **state)
     volumes_set_checks(f.v, VOLUMES_ALL & ~(unsigned)VOLUMES_ZONE);
     assert_answer(f.v, w, f.a, NULL);
     pod_volumes_unref(w);
-    end(&f);
+    fixture_end(&f);
 }
 
 /* What a class without provisioner must offer. */
 static void waiting_claims_need_a_volume(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("topology.kubernetes.io/zone");
     struct pod_volumes *w = wants("x");
     put_class(f.v, "local", NO_PROVISIONER, WAITS, "");
     put_claim(f.v, "x", "local", 2);
@@ -167,7 +147,7 @@ static void waiting_claims_need_a_volume(void **state)
     volumes_set_volume(f.v, "v", NULL);
     assert_answer(f.v, w, f.b, NO_MATCH);
     pod_volumes_unref(w);
-    end(&f);
+    fixture_end(&f);
 }
 
 static void volumes_must_be_what_was_asked_for(void **state)
@@ -198,7 +178,7 @@ static void volumes_must_be_what_was_asked_for(void **state)
         {"", ",\"claimRef\":{\"namespace\":\"ns\",\"name\":\"x\",\"uid\":\"old\"}", false},
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct fixture f = begin();
+        struct fixture f = fixture_begin("topology.kubernetes.io/zone");
         struct pod_volumes *w = wants("x");
         cleanup_free char *claim = xasprintf(",\"storageClassName\":\"local\"%s", cases[i].claim);
         cleanup_free char *volume = xasprintf(",\"storageClassName\":\"local\"%s", cases[i].volume);
@@ -209,7 +189,7 @@ static void volumes_must_be_what_was_asked_for(void **state)
         if ((reason == NULL) != cases[i].fits)
             fail_msg("%s with %s", claim, volume);
         pod_volumes_unref(w);
-        end(&f);
+        fixture_end(&f);
     }
 }
 
@@ -217,7 +197,7 @@ static void volumes_must_be_what_was_asked_for(void **state)
 static void kept_volumes_bind_the_claim(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("topology.kubernetes.io/zone");
     struct pod_volumes *w = wants("x");
     put_class(f.v, "local", NO_PROVISIONER, WAITS, "");
     put_claim(f.v, "x", "local", 1);
@@ -231,13 +211,13 @@ static void kept_volumes_bind_the_claim(void **state)
     assert_answer(f.v, w, f.a, NO_MATCH);
     assert_answer(f.v, w, f.b, NULL);
     pod_volumes_unref(w);
-    end(&f);
+    fixture_end(&f);
 }
 
 static void volumes_are_made_where_the_class_allows(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("topology.kubernetes.io/zone");
     struct pod_volumes *w = wants("x");
     put_claim(f.v, "x", "cloud", 1);
     put_class(f.v, "cloud", "d.example", WAITS,
@@ -248,14 +228,14 @@ static void volumes_are_made_where_the_class_allows(void **state)
     put_volume(f.v, "there", "cloud", 1, "");
     assert_answer(f.v, w, f.b, NULL);
     pod_volumes_unref(w);
-    end(&f);
+    fixture_end(&f);
 }
 
 /* A node that was selected earlier is the only one. */
 static void selected_node_decides(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("topology.kubernetes.io/zone");
     struct pod_volumes *w = wants("x");
     put_class(f.v, "cloud", "d.example", WAITS, "");
     put_volume(f.v, "there", "cloud", 1, "");
@@ -266,14 +246,14 @@ static void selected_node_decides(void **state)
     put_class(f.v, "cloud", NO_PROVISIONER, WAITS, "");
     assert_answer(f.v, w, f.b, NO_MATCH);
     pod_volumes_unref(w);
-    end(&f);
+    fixture_end(&f);
 }
 
 /* Two claims of a pod do not get the same volume, and the smaller is served first. */
 static void claims_of_a_pod_share_what_there_is(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("topology.kubernetes.io/zone");
     struct pod_volumes *w = wants("large small");
     put_class(f.v, "local", NO_PROVISIONER, WAITS, "");
     put_claim(f.v, "large", "local", 5);
@@ -291,13 +271,13 @@ static void claims_of_a_pod_share_what_there_is(void **state)
     put_volume(f.v, "v7", "local", 9, "");
     assert_answer(f.v, w, f.a, NULL);
     pod_volumes_unref(w);
-    end(&f);
+    fixture_end(&f);
 }
 
 static void limits_count_distinct_volumes(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("topology.kubernetes.io/zone");
     struct pod_volumes *x = wants("x"), *y = wants("y"), *both = wants("x y");
     put_bound(f.v, "x", "vx");
     put_bound(f.v, "y", "vy");
@@ -330,14 +310,14 @@ static void limits_count_distinct_volumes(void **state)
     pod_volumes_unref(x);
     pod_volumes_unref(y);
     pod_volumes_unref(both);
-    end(&f);
+    fixture_end(&f);
 }
 
 /* Before it has a volume, a claim counts as one of its class's driver. */
 static void limits_count_what_will_be(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("topology.kubernetes.io/zone");
     struct pod_volumes *x = wants("x"), *y = wants("y");
     put_csinode(f.v, "a", "d", 1);
     put_claim(f.v, "x", "cloud", 1);
@@ -356,13 +336,13 @@ static void limits_count_what_will_be(void **state)
     assert_true(volumes_set_csinode(f.v, "a", NULL));
     pod_volumes_unref(x);
     pod_volumes_unref(y);
-    end(&f);
+    fixture_end(&f);
 }
 
 static void disks_named_in_pods(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("topology.kubernetes.io/zone");
     struct pod_volumes *one = wanted_of("p", "[{\"gcePersistentDisk\":{\"pdName\":\"d1\"}}]");
     struct pod_volumes *two = wanted_of("p", "[{\"gcePersistentDisk\":{\"pdName\":\"d2\"}}]");
     volumes_attach(f.v, one, "a");
@@ -375,13 +355,13 @@ static void disks_named_in_pods(void **state)
     assert_answer(f.v, two, f.a, NULL);
     pod_volumes_unref(one);
     pod_volumes_unref(two);
-    end(&f);
+    fixture_end(&f);
 }
 
 static void one_pod_alone(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("topology.kubernetes.io/zone");
     struct pod_volumes *w = wants("x");
     put_volume(f.v, "v", "", 1, "");
     put_claim_with(f.v, "x", BOUND_SIGN,
@@ -403,14 +383,14 @@ static void one_pod_alone(void **state)
     assert_int_equal(volumes_version(f.v, w), version);
     volumes_detach(f.v, w, "a");
     pod_volumes_unref(w);
-    end(&f);
+    fixture_end(&f);
 }
 
 /* With the binding of volumes switched off. */
 static void zone_alone_asks_for_volumes(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("topology.kubernetes.io/zone");
     struct pod_volumes *w = wants("x");
     volumes_set_checks(f.v, VOLUMES_ZONE);
     put_claim(f.v, "x", "", 1);
@@ -429,14 +409,14 @@ static void zone_alone_asks_for_volumes(void **state)
     cut_claim(f.v, "x");
     assert_answer(f.v, w, f.a, "persistentvolumeclaim \"x\" not found");
     pod_volumes_unref(w);
-    end(&f);
+    fixture_end(&f);
 }
 
 /* What says the same as before changes nothing; nor does what concerns others. */
 static void versions_grow_only_when_needed(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("topology.kubernetes.io/zone");
     struct pod_volumes *x = wants("x"), *y = wants("y");
     put_class(f.v, "s", "d", WAITS, "");
     put_claim(f.v, "x", "s", 1);
@@ -458,14 +438,14 @@ static void versions_grow_only_when_needed(void **state)
     assert_true(volumes_version(f.v, y) > of_y);
     pod_volumes_unref(x);
     pod_volumes_unref(y);
-    end(&f);
+    fixture_end(&f);
 }
 
 /* Reasons that name claims live as long as the pods do that they are about. */
 static void reasons_outlive_changes(void **state)
 {
     (void)state;
-    struct fixture f = begin();
+    struct fixture f = fixture_begin("topology.kubernetes.io/zone");
     struct pod_volumes *w = wants("x");
     const char *absent = volumes_filter(f.v, w, f.a);
     put_claim(f.v, "x", "", 1);
@@ -482,7 +462,7 @@ static void reasons_outlive_changes(void **state)
         pod_volumes_unref(w);
         assert_true(pod_volumes_count() <= 3);
     }
-    end(&f);
+    fixture_end(&f);
 }
 
 int main(void)

@@ -5,14 +5,13 @@
 #ifndef PUMICE_TESTS_UNIT_SCHEDULER_VOLUME_SERVER_H
 #define PUMICE_TESTS_UNIT_SCHEDULER_VOLUME_SERVER_H
 
+#include "served.h"
 #include "volumes.h"
 
 #include "base/vec.h"
 #include "kube/fake_transport.h"
 #include "scheduler/volumes/binder.h"
 #include <stdio.h>
-
-#define NAME_SIZE 64
 
 struct disk {
     char name[NAME_SIZE], host[NAME_SIZE];
@@ -105,22 +104,6 @@ static inline void show_claim(struct server *s, struct ask_for *claim)
     cleanup_arena struct arena arena = ARENA_INIT;
     claim->rv = ++s->rv;
     show(s->claims, claim->gone, claim_json(&arena, claim));
-}
-
-static inline int answer(struct buf *body, int status)
-{
-    buf_printf(body, "{\"kind\":\"Status\",\"code\":%d,\"message\":\"status %d\"}", status, status);
-    return status;
-}
-
-static inline struct str field(struct str json, const char *key)
-{
-    cleanup_free char *needle = xasprintf("\"%s\":\"", key);
-    ptrdiff_t at = str_find(json, str_of(needle));
-    if (at < 0)
-        return STR_NULL;
-    struct str rest = str_from(json, (size_t)at + strlen(needle));
-    return str_sub(rest, 0, (size_t)str_chr(rest, '"'));
 }
 
 static inline bool holds(struct str json, const char *text)

@@ -187,4 +187,27 @@ static inline void assert_answer(struct volumes *v, struct pod_volumes *wanted,
     "in-use by another pod"
 #define UNBOUND "pod has unbound immediate PersistentVolumeClaims"
 
+/* What there is, and two nodes: a of zone a, b of zone b. */
+struct fixture {
+    struct volumes *v;
+    struct node *a, *b;
+};
+
+/* `label` is that of the zones. */
+static inline struct fixture fixture_begin(const char *label)
+{
+    cleanup_free char *a = xasprintf(",\"%s\":\"a\"", label);
+    cleanup_free char *b = xasprintf(",\"%s\":\"b\"", label);
+    return (struct fixture){volumes_new(), node_with("a", a), node_with("b", b)};
+}
+
+static inline void fixture_end(struct fixture *f)
+{
+    node_unref(f->a);
+    node_unref(f->b);
+    volumes_free(f->v);
+    assert_int_equal(pod_volumes_count(), 0);
+    assert_int_equal(intern_count(), 0);
+}
+
 #endif
