@@ -105,11 +105,14 @@ struct kube_transport *kube_transport_curl_new(struct loop *loop, struct kube_co
 
 /*
  * The same to some HTTP server that is none of Kubernetes', without credentials: `url` is
- * http://host[:port][/prefix], or https:// with a certificate that the system's authorities vouch
- * for. HTTP/1.1 will do. ERROR_INVALID when it is no such URL.
+ * http://[user:password@]host[:port][/prefix], or https:// with a certificate that the system's
+ * authorities vouch for, or those in the file that SSL_CERT_FILE names. HTTP/1.1 will do.
+ * ERROR_INVALID when it is no such URL, else the error of reading that file.
  */
 struct kube_transport *kube_transport_curl_for_url(struct loop *loop, const char *url,
                                                    const char *user_agent, struct error *err);
+/* The URL without user and password, for messages; the caller frees it. */
+char *kube_url_shown(struct str url);
 
 /*
  * Fills result->error for an HTTP status and body: class by code and Status.reason, text from

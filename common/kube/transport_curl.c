@@ -8,6 +8,7 @@
 #include "kube/transport_curl.h"
 #include "base/alloc.h"
 #include "base/ensure.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "json/reader.h"
 
@@ -148,10 +149,13 @@ static void on_timeout(void *arg)
 
 /* ---- evaluating an answer -------------------------------------------------------------------- */
 
-/* libcurl 7.88 may report a stream that was reset as complete. */
+/* libcurl 7.88 may report a stream that was reset as complete. Other servers may say JSON and mean
+ * something else: that is the caller's to find out. */
 static bool is_whole(const struct kube_call *call)
 {
     const char *type = NULL;
+    if (call->lane->transport->config->any_server)
+        return true;
     ENSURE(curl_easy_getinfo(call->easy->curl, CURLINFO_CONTENT_TYPE, &type) == CURLE_OK);
     if (!str_starts(str_of(type), STR("application/json")))
         return true;
@@ -353,6 +357,8 @@ struct kube_transport *kube_transport_curl_new(struct loop *loop, struct kube_co
     return &transport->base;
 }
 
+/* ---- servers that are none of Kubernetes' ---------------------------------------------------- */
+
 static bool is_web_url(struct str url)
 {
     const struct str schemes[] = {STR("http://"), STR("https://")};
@@ -362,6 +368,42 @@ static bool is_web_url(struct str url)
             return rest.n && rest.p[0] != '/' && rest.p[0] != ':' && str_chr(rest, ' ') < 0;
     }
     return false;
+}
+
+char *kube_url_shown(struct str url)
+{
+    ptrdiff_t scheme = str_find(url, STR("://"));
+    size_t start = scheme < 0 ? 0 : (size_t)scheme + strlen("://"), host = start;
+    for (size_t i = start; i < url.n && url.p[i] != '/'; i++)
+        if (url.p[i] == '@')
+            host = i + 1;
+    return xasprintf("%.*s%.*s", STR_ARG(str_sub(url, 0, start)), STR_ARG(str_from(url, host)));
+}
+
+/* The authorities that the environment names instead of the system's. */
+static int own_authorities(struct kube_config *config, struct error *err)
+{
+    const char *path = getenv("SSL_CERT_FILE");
+    config->ca = BUF_INIT(LIMIT_CONFIG_FILE);
+    free(config->origin);
+    config->origin = xstrdup(path && *path ? path : "the system");
+    return path && *path ? file_read(path, &config->ca, err) : 0;
+}
+
+/* Takes `config` over once it has a transport. */
+static struct kube_transport *connect_to_any(struct loop *loop, struct kube_config *config,
+                                             const char *user_agent, struct error *err)
+{
+    if (own_authorities(config, err) < 0)
+        return NULL;
+    struct kube_transport *base = kube_transport_curl_new(loop, config, user_agent, err);
+    if (!base)
+        return NULL;
+    char *shown = kube_url_shown(str_of(config->server)); /* from here on it is for messages */
+    free(config->server);
+    config->server = shown;
+    transport_of(base)->own = config;
+    return base;
 }
 
 struct kube_transport *kube_transport_curl_for_url(struct loop *loop, const char *url,
@@ -376,12 +418,9 @@ struct kube_transport *kube_transport_curl_for_url(struct loop *loop, const char
         server.n--;
     struct kube_config *config = xnew(struct kube_config);
     config->server = str_dup(server);
-    config->origin = xstrdup("the system");
     config->any_server = true;
-    struct kube_transport *base = kube_transport_curl_new(loop, config, user_agent, err);
-    if (base)
-        transport_of(base)->own = config;
-    else
+    struct kube_transport *base = connect_to_any(loop, config, user_agent, err);
+    if (!base)
         own_config_free(config);
     return base;
 }

@@ -123,7 +123,9 @@ void lane_note_byte(struct lane *lane, struct kube_call *call)
 /* Has libcurl find out that the connection is gone: it closes it and ends what is on it. */
 static void cut(struct lane *lane, const struct lane_conn *conn, const char *why)
 {
-    log_warn("closing a connection to the API server (%s): %s", lane->name, why);
+    const struct kube_config *config = lane->transport->config;
+    log_warn("closing a connection to %s (%s): %s",
+             config->any_server ? config->server : "the API server", lane->name, why);
     (void)shutdown(conn->fd, SHUT_RDWR);
 }
 
