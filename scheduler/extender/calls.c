@@ -86,18 +86,17 @@ static void complain(struct extender *extender, const struct extender_call *call
     if (!always && extender->logged_ns && now - extender->logged_ns < LOG_INTERVAL)
         return;
     extender->logged_ns = now;
-    log_warn("the extender failed url=%s call=%s about=%s error=\"%s\"", extender->settings.url,
+    log_warn("the extender failed url=%s call=%s about=%s error=\"%s\"", extender->settings.shown,
              verbs[call->verb].name, call->about, why);
 }
 
-/* It did not answer at all: it is not asked for a while, which is longer each time. Calls that were
+/* It did not answer at all: nothing is sent for a while, which is longer each time. Calls that were
  * under way when that began do not count, nor do those that were never sent. */
 static void leave_alone(struct extender *extender, const struct extender_call *call,
                         const struct error *why)
 {
     int64_t now = extender_now(extender);
-    if (extender->settings.ignorable || is_told(call->verb) ||
-        call->sent_ns < extender->quiet_until_ns)
+    if (is_told(call->verb) || call->sent_ns < extender->quiet_until_ns)
         return;
     int64_t delay = backoff_delay(EXTENDER_RETRY_FIRST, EXTENDER_RETRY_MOST, extender->failures++);
     extender->quiet_until_ns = now + delay;
@@ -153,10 +152,32 @@ static void on_done(const struct kube_result *result, void *arg)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
+static struct extender_line *line_of(struct extender_call *call)
+{
+    struct extender *extender = call->extender;
+    return is_told(call->verb) ? &extender->tells : &extender->asks;
+}
+
+static bool is_full(const struct extender_line *line)
+{
+    return line->n >= EXTENDER_WAITING_MAX || line->bytes >= EXTENDER_WAITING_BYTES;
+}
+
+/* Takes the first call out of the line; NULL when there is none. */
+static struct extender_call *line_pop(struct extender_line *line)
+{
+    if (list_empty(&line->calls))
+        return NULL;
+    struct extender_call *call = container_of(line->calls.next, struct extender_call, link);
+    list_remove(&call->link);
+    line->n--;
+    line->bytes -= call->body.n;
+    return call;
+}
+
 static void send_call(struct extender_call *call)
 {
     struct extender *extender = call->extender;
-    list_remove(&call->link);
     list_append(&extender->sent, &call->link);
     call->sent_ns = extender_now(extender);
     if (is_told(call->verb))
@@ -177,9 +198,9 @@ static void send_call(struct extender_call *call)
     buf_clear(&call->body);
 }
 
-static struct extender_call *first(const struct list *calls)
+static bool is_silent(const struct extender *extender)
 {
-    return list_empty(calls) ? NULL : container_of(calls->next, struct extender_call, link);
+    return extender_now(extender) < extender->quiet_until_ns;
 }
 
 /* Why a call cannot be sent. */
@@ -190,7 +211,7 @@ static bool cannot_go(const struct extender_call *call, struct error *why)
         *why = extender->trouble;
     else if (call->body.overflow)
         error_set(why, ERROR_LIMIT, "the question is larger than %zu bytes", LIMIT_REQUEST_BODY);
-    else if (!is_told(call->verb) && !extender_may_ask(extender))
+    else if (!is_told(call->verb) && is_silent(extender))
         *why = extender->silence;
     else
         return false;
@@ -201,52 +222,50 @@ static bool cannot_go(const struct extender_call *call, struct error *why)
 static void go(struct extender_call *call)
 {
     struct kube_result result = {.outcome = KUBE_NOT_SENT};
-    if (!cannot_go(call, &result.error)) {
+    if (cannot_go(call, &result.error))
+        finish(call, &result);
+    else
         send_call(call);
-        return;
-    }
-    list_remove(&call->link);
-    finish(call, &result);
 }
 
 static void pump(void *arg)
 {
     struct extender *extender = arg;
     struct extender_call *call;
-    while (extender->asked < EXTENDER_CALLS_MAX - 1 && (call = first(&extender->asks)) != NULL)
+    while (extender->asked < EXTENDER_CALLS_MAX - 1 && (call = line_pop(&extender->asks)) != NULL)
         go(call);
-    while (!extender->telling && (call = first(&extender->tells)) != NULL) {
-        extender->untold--;
+    while (!extender->telling && (call = line_pop(&extender->tells)) != NULL)
         go(call);
-    }
 }
 
-/* The longest waiting message is not sent any more. */
+/* The message that has waited longest is not sent any more. */
 static void drop_oldest(struct extender *extender)
 {
-    struct extender_call *call = first(&extender->tells);
+    struct extender_call *call = line_pop(&extender->tells);
     complain(extender, call, "too many messages wait to be told; the oldest are dropped", false);
     metrics_extender(extender->scheduler, verbs[call->verb].name, false, 0);
-    extender->untold--;
     call_free(call);
 }
 
 void extender_submit(struct extender_call *call)
 {
     struct extender *extender = call->extender;
+    struct extender_line *line = line_of(call);
     json_w_end_object(&call->writer);
-    if (is_told(call->verb) && ++extender->untold > EXTENDER_TELLS_MAX)
+    while (is_told(call->verb) && is_full(line))
         drop_oldest(extender);
-    list_append(is_told(call->verb) ? &extender->tells : &extender->asks, &call->link);
+    list_append(&line->calls, &call->link);
+    line->n++;
+    line->bytes += call->body.n;
     loop_defer(extender->scheduler->params.loop, &extender->pump);
 }
 
 void extender_calls_clear(struct extender *extender)
 {
-    struct list *lists[] = {&extender->asks, &extender->tells, &extender->sent};
+    struct list *lists[] = {&extender->asks.calls, &extender->tells.calls, &extender->sent};
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
         while (!list_empty(lists[i])) {
-            struct extender_call *call = first(lists[i]);
+            struct extender_call *call = container_of(lists[i]->next, struct extender_call, link);
             if (call->sent)
                 kube_cancel(extender->transport, call->sent);
             call_free(call);
@@ -255,9 +274,28 @@ void extender_calls_clear(struct extender *extender)
 
 /* ---- when ------------------------------------------------------------------------------------ */
 
-bool extender_may_ask(const struct extender *extender)
+/* Where failures are ignored, silence is a quick one. */
+static bool is_left_alone(const struct extender *extender)
 {
-    return extender_now(extender) >= extender->quiet_until_ns;
+    return is_silent(extender) && !extender->settings.ignorable;
+}
+
+bool extender_may_ask(struct extender *extender)
+{
+    int64_t now = extender_now(extender);
+    if (is_left_alone(extender))
+        return false;
+    if (!is_full(&extender->asks))
+        return true;
+    if (extender->full_until_ns <= now)
+        extender->full_until_ns = now + EXTENDER_FULL_NS;
+    return false;
+}
+
+int64_t extender_ask_at(const struct extender *extender)
+{
+    int64_t quiet = is_left_alone(extender) ? extender->quiet_until_ns : 0;
+    return extender->full_until_ns > quiet ? extender->full_until_ns : quiet;
 }
 
 void extender_look_at(struct extender *extender, int64_t when_ns)
@@ -288,8 +326,10 @@ void extender_news(struct extender *extender, struct extender_waiters *waiters, 
 void extender_wake(struct extender *extender, struct extender_waiters *waiters)
 {
     struct str key, ns;
-    if (!waiters->news && extender_now(extender) < waiters->retry_ns)
+    if (!waiters->news && extender_now(extender) < waiters->retry_ns) {
+        extender_look_at(extender, waiters->retry_ns);
         return;
+    }
     for (size_t i = 0; map_next(&waiters->jobs, &i, &key, NULL);) {
         if (!str_split(&key, '/', &ns))
             continue;
@@ -316,8 +356,8 @@ struct extender *extender_new(struct extender_settings settings)
     struct extender *extender = xnew(struct extender);
     extender->settings = settings;
     extender->unready.retry_ns = INT64_MAX;
-    list_init(&extender->asks);
-    list_init(&extender->tells);
+    list_init(&extender->asks.calls);
+    list_init(&extender->tells.calls);
     list_init(&extender->sent);
     loop_deferred_init(&extender->pump, pump, extender);
     loop_timer_init(&extender->timer, on_timer, extender);
@@ -338,6 +378,7 @@ void extender_attach(struct extender *extender, struct scheduler *scheduler)
 static void settings_clear(struct extender_settings *settings)
 {
     free(settings->url);
+    free(settings->shown);
     for (int verb = 0; verb < EXTENDER_VERB_COUNT; verb++)
         free(settings->paths[verb]);
     vec_clear(&settings->resources);
@@ -352,6 +393,7 @@ void extender_free(struct extender *extender)
     }
     kube_transport_free(extender->transport);
     extender_classes_clear(extender);
+    extender_texts_clear(extender);
     extender_jobs_clear(extender);
     map_clear(&extender->unready.jobs);
     settings_clear(&extender->settings);

@@ -23,8 +23,13 @@
 #define EXTENDER_CALLS_MAX 32
 #define EXTENDER_NODES_AT_ONCE 16
 #define EXTENDER_ANSWER_MAX ((size_t)10 << 20)
-/* Messages that wait to be told; the oldest are dropped. */
-#define EXTENDER_TELLS_MAX 4096
+/* What waits to be sent: so many questions or bodies of so many bytes, and as many messages. Then
+ * nothing more is asked for a moment, and the oldest messages are dropped. */
+#define EXTENDER_WAITING_MAX 4096
+#define EXTENDER_WAITING_BYTES ((size_t)16 << 20)
+#define EXTENDER_FULL_NS (500 * NSEC_PER_MSEC)
+/* Opinions of nodes that are kept while they are out of date, if not many more are. */
+#define EXTENDER_OPINIONS_MAX 500000
 #define EXTENDER_WAITING "waiting for the extender"
 
 enum extender_verb {
@@ -41,6 +46,7 @@ enum extender_verb {
 
 struct extender_settings {
     char *url;                        /* owned; without a slash at the end */
+    char *shown;                      /* owned; the same without a password */
     char *paths[EXTENDER_VERB_COUNT]; /* owned; "/predicate"; NULL: it is not asked that */
     int64_t timeout_ns;
     bool ignorable;
@@ -54,6 +60,12 @@ struct extender_waiters {
     bool news;
 };
 
+/* Calls that wait to be sent. */
+struct extender_line {
+    struct list calls; /* struct extender_call, owned */
+    size_t n, bytes;   /* of their bodies */
+};
+
 struct extender_class;
 
 struct extender {
@@ -61,13 +73,14 @@ struct extender {
     struct scheduler *scheduler;      /* borrowed; NULL before it is taken into use */
     struct kube_transport *transport; /* owned; NULL when there is none, */
     struct error trouble;             /* for this reason */
-    struct list asks, tells, sent;    /* struct extender_call, owned; what waits, what is sent */
+    struct extender_line asks, tells; /* questions and messages that wait */
+    struct list sent;                 /* struct extender_call, owned */
     unsigned asked;                   /* of those that are sent: questions */
     bool telling;                     /* and a message */
-    size_t untold;                    /* in `tells` */
     struct loop_deferred pump;
     struct loop_timer timer; /* wakes the scheduler */
-    int64_t quiet_until_ns;  /* nothing is asked before: it did not answer, */
+    int64_t full_until_ns;   /* too many questions waited: looked at again then */
+    int64_t quiet_until_ns;  /* nothing is sent before: it did not answer, */
     struct error silence;    /* for this reason */
     uint32_t failures;       /* in a row */
     int64_t logged_ns;       /* loop time of the last complaint in the log, 0 before the first */

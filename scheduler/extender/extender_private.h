@@ -17,7 +17,6 @@ struct extender_call {
     struct json_writer writer;  /* of `body` */
     struct extender_class *cls; /* borrowed, it stays while it has calls; NULL for none */
     const char *about;          /* interned: the node, the job's UID, the queue, or the pod */
-    uint32_t index;             /* of the node */
     uint64_t mark;              /* what was asked about, for the one who asked */
     struct kube_call *sent;     /* NULL before */
     int64_t sent_ns;            /* loop time, -1 before */
@@ -30,8 +29,10 @@ struct extender_call *extender_call_new(struct extender *extender, enum extender
 void extender_submit(struct extender_call *call);
 /* Frees all calls without an answer. */
 void extender_calls_clear(struct extender *extender);
-/* Whether it may be asked now; else at extender->quiet_until_ns. */
-bool extender_may_ask(const struct extender *extender);
+/* Whether it may be asked now, */
+bool extender_may_ask(struct extender *extender);
+/* and when (loop time) it may when not; else past. */
+int64_t extender_ask_at(const struct extender *extender);
 /* Wakes the scheduler at that loop time, or sooner. */
 void extender_look_at(struct extender *extender, int64_t when_ns);
 int64_t extender_now(const struct extender *extender);
@@ -43,7 +44,7 @@ void extender_wait(struct extender *extender, struct extender_waiters *waiters,
                    const struct sched_job *job, int64_t retry_ns);
 /* There are news. */
 void extender_news(struct extender *extender, struct extender_waiters *waiters, int64_t when_ns);
-/* Has the jobs tried again if it is time. */
+/* Has the jobs tried again if it is time; else sees to it that the time is not missed. */
 void extender_wake(struct extender *extender, struct extender_waiters *waiters);
 
 /* ---- what becomes of answers ----------------------------------------------------------------- */
@@ -64,6 +65,14 @@ extender_take_fn extender_take_told;
  * as they are, a NULL name is not looked for. `text` is appended to. */
 int extender_read(struct str body, const char *number_name, int64_t *number, const char *text_name,
                   struct buf *text, struct error *err);
+
+/* ---- texts: texts.c -------------------------------------------------------------------------- */
+
+/* Why a node may not be taken: by the server's word, or for want of it. They live as long as the
+ * extender. */
+const char *extender_refusal_text(struct extender *extender, struct str status);
+const char *extender_failure_text(struct extender *extender, const char *why);
+void extender_texts_clear(struct extender *extender);
 
 /* ---- keeping: opinions.c, jobs.c ------------------------------------------------------------- */
 

@@ -172,8 +172,8 @@ int64_t extender_enqueue_due(const struct extender *extender, const struct sched
     const struct extender_job *known = job_find(extender, job->uid);
     if (!known || known->asked_to_enter || (known->answered && known->vote != VOTE_REJECT))
         return INT64_MAX;
-    return known->enters_until_ns > extender->quiet_until_ns ? known->enters_until_ns
-                                                             : extender->quiet_until_ns;
+    int64_t ask_at = extender_ask_at(extender);
+    return known->enters_until_ns > ask_at ? known->enters_until_ns : ask_at;
 }
 
 static void enter_answered(struct extender_call *call, enum plugin_vote vote, const char *failure)
@@ -261,7 +261,7 @@ bool extender_ready(struct extender *extender, const struct sched_job *job)
         extender_wait(extender, &extender->unready, job,
                       known->asked_if_ready ? INT64_MAX
                       : stands              ? state->until_ns
-                                            : extender->quiet_until_ns);
+                                            : extender_ask_at(extender));
     return ready;
 }
 
@@ -348,7 +348,7 @@ bool extender_overused(struct extender *extender, const struct sched_queue *queu
     }
     if (known->overused && !known->asked)
         extender_look_at(extender,
-                         now < known->until_ns ? known->until_ns : extender->quiet_until_ns);
+                         now < known->until_ns ? known->until_ns : extender_ask_at(extender));
     return known->overused;
 }
 

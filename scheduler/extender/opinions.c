@@ -6,7 +6,7 @@
  * that the reason does not come and go; one for a node is dropped before a cycle. That is put off
  * while more nodes are asked about, lest a gang that needs many never have them all at one time.
  * Tables of fit.c look at a node again when the opinion of it changes: it is logged like any
- * change.
+ * change. A class has opinions of those nodes alone that were asked about.
  */
 #include "base/intern.h"
 #include "loop/backoff.h"
@@ -15,14 +15,12 @@
 #include "scheduler/fit.h"
 #include "scheduler/plugins/score.h"
 
-#define TEXTS_MAX 100        /* of each kind that are told apart: fewer than a table can */
-#define TEXT_SIZE_MAX 256    /* bytes of one */
-#define BUSY_NS NSEC_PER_SEC /* after an answer, more is about to be asked */
+#define BUSY_NS NSEC_PER_SEC           /* after an answer, more is about to be asked */
 #define GATHER_NS (20 * NSEC_PER_MSEC) /* answers that come together are looked at together */
 #define IDLE_NS (60 * NSEC_PER_SEC)    /* what nobody needs for so long is dropped */
 
 struct opinion {
-    const char *node;   /* interned; the one it is of, NULL: nobody was asked yet */
+    const char *node;   /* interned; the one it is of, and its key */
     const char *reason; /* why it may not be taken; NULL when it may */
     int64_t score;
     int64_t until_ns;  /* it stands until then */
@@ -36,59 +34,29 @@ struct opinion {
     uint64_t mark; /* of the question for scores */
 };
 
+/* What a look at all nodes of a table found. */
+struct look {
+    const struct fit_table *table; /* NULL: it does not stand any more */
+    uint64_t log;                  /* the cache's when it was made */
+    int64_t retry_ns;              /* when others may be asked about */
+    bool any;                      /* the extender keeps such pods off one that has room, */
+    bool unsure;                   /* though it has not refused it */
+    bool all;                      /* there are no more to be asked about */
+};
+
 struct extender_class {
-    uint64_t id;              /* the class's; it may be gone */
-    struct opinion *opinions; /* owned; by node */
-    uint32_t n;
-    uint32_t open;      /* opinions of which answers are awaited, */
-    uint32_t calls;     /* and calls that refer to the class */
-    int64_t heard_ns;   /* loop time of the last answer, */
-    int64_t used_ns;    /* and of the last need */
-    int64_t expires_ns; /* when the first opinion for a node is to be dropped */
+    uint64_t id;         /* the class's; it may be gone */
+    struct map opinions; /* struct opinion by the address of the node's name, owned */
+    uint32_t open;       /* opinions of which answers are awaited, */
+    uint32_t calls;      /* and calls that refer to the class */
+    int64_t heard_ns;    /* loop time of the last answer, */
+    int64_t used_ns;     /* and of the last need */
+    int64_t expires_ns;  /* when the first opinion for a node is to be dropped */
+    struct look look;    /* the last one */
     struct extender_waiters waiters;
 };
 
 static const char waiting[] = EXTENDER_WAITING;
-
-/* ---- texts ----------------------------------------------------------------------------------- */
-
-/* The one copy of a text: what follows `head`, without line breaks, cut to size; `other` when there
- * are too many. */
-static const char *keep_text(struct map *texts, const char *head, struct str tail,
-                             const char *other)
-{
-    cleanup_buf struct buf text = BUF_INIT(2 * TEXT_SIZE_MAX);
-    buf_add_cstr(&text, head);
-    buf_add_str(&text, str_cut(tail, TEXT_SIZE_MAX));
-    for (size_t i = 0; i < text.n; i++)
-        if ((unsigned char)text.p[i] < ' ')
-            text.p[i] = ' ';
-    char *kept = map_get(texts, buf_str(&text));
-    if (kept || map_count(texts) >= TEXTS_MAX)
-        return kept ? kept : other;
-    kept = xstrdup(text.p);
-    map_set(texts, buf_str(&text), kept);
-    return kept;
-}
-
-static const char *refusal_text(struct extender *extender, struct str status)
-{
-    return keep_text(&extender->refusals, "refused by the extender: ", status,
-                     "refused by the extender for other reasons");
-}
-
-/* libcurl's "... after 12 ms: ..." would be another text each time. */
-static const char *failure_text(struct extender *extender, const char *why)
-{
-    cleanup_free char *head = xasprintf("extender %.200s failed: ", extender->settings.url);
-    cleanup_free char *text = xstrdup(why);
-    char *after = strstr(text, " after ");
-    size_t digits = after ? strspn(after + strlen(" after "), "0123456789") : 0;
-    char *rest = digits ? strchr(after, ':') : NULL;
-    if (rest)
-        memmove(after, rest, strlen(rest) + 1);
-    return keep_text(&extender->failures_seen, head, str_of(text), "extender failed in other ways");
-}
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
@@ -105,27 +73,27 @@ static struct extender_class *class_of(const struct extender *extender, const st
 static struct extender_class *class_get(struct extender *extender, const struct pod_class *cls)
 {
     struct extender_class *found = class_of(extender, cls);
-    if (!found) {
-        found = xnew(struct extender_class);
-        found->id = cls->id;
-        found->expires_ns = found->waiters.retry_ns = INT64_MAX;
-        map_set(&extender->classes, key_of(&cls->id), found);
-    }
-    uint32_t n = (uint32_t)extender->scheduler->cache.nodes.n;
-    if (n > found->n) {
-        found->opinions = xreallocarray(found->opinions, n, sizeof(*found->opinions));
-        memset(found->opinions + found->n, 0, (n - found->n) * sizeof(*found->opinions));
-        found->n = n;
-    }
+    if (found)
+        return found;
+    found = xnew(struct extender_class);
+    found->id = cls->id;
+    found->opinions = (struct map)MAP_INIT_BORROWS;
+    found->expires_ns = found->waiters.retry_ns = INT64_MAX;
+    map_set(&extender->classes, key_of(&cls->id), found);
     return found;
+}
+
+static void opinion_free(void *value)
+{
+    struct opinion *opinion = value;
+    intern_put(opinion->node);
+    free(opinion);
 }
 
 static void class_free(void *value)
 {
     struct extender_class *cls = value;
-    for (uint32_t i = 0; i < cls->n; i++)
-        intern_put(cls->opinions[i].node);
-    free(cls->opinions);
+    map_clear_with(&cls->opinions, opinion_free);
     map_clear(&cls->waiters.jobs);
     free(cls);
 }
@@ -133,24 +101,44 @@ static void class_free(void *value)
 void extender_classes_clear(struct extender *extender)
 {
     map_clear_with(&extender->classes, class_free);
-    map_clear_with(&extender->refusals, free);
-    map_clear_with(&extender->failures_seen, free);
 }
 
-/* NULL when there is none of that node, but maybe one of another that had its place. */
-static struct opinion *opinion_of(const struct extender_class *cls, const struct sched_node *node)
+/* ---- opinions -------------------------------------------------------------------------------- */
+
+static struct str name_key(const char *const *name)
 {
-    if (!cls || node->index >= cls->n || cls->opinions[node->index].node != node->name)
-        return NULL;
-    return &cls->opinions[node->index];
+    return str_make((const char *)name, sizeof(*name));
+}
+
+/* `name` is interned; NULL when there is none. */
+static struct opinion *opinion_of(const struct extender_class *cls, const char *name)
+{
+    return cls ? map_get(&cls->opinions, name_key(&name)) : NULL;
+}
+
+static struct opinion *opinion_get(struct extender_class *cls, const char *name)
+{
+    struct opinion *found = opinion_of(cls, name);
+    if (found)
+        return found;
+    found = xnew(struct opinion);
+    found->node = intern_ref(name);
+    map_set(&cls->opinions, name_key(&found->node), found);
+    return found;
+}
+
+/* Why the node may not be taken, NULL when it may. */
+static const char *reason_of(const struct opinion *opinion)
+{
+    return opinion && opinion->known ? opinion->reason : waiting;
 }
 
 /* Has the tables look at the node again. */
-static void touch(struct extender *extender, uint32_t index, const char *name)
+static void touch(struct extender *extender, const char *name)
 {
     struct cache *cache = &extender->scheduler->cache;
-    const struct sched_node *node = index < cache->nodes.n ? cache->nodes.items[index] : NULL;
-    if (node && node->name == name)
+    const struct sched_node *node = cache_node(cache, name);
+    if (node)
         cache_log_node(cache, node);
 }
 
@@ -168,8 +156,7 @@ const char *extender_refuses(struct extender *extender, const struct pod_class *
 {
     if (!extender->scheduler || !asks(extender, cls))
         return NULL;
-    const struct opinion *opinion = opinion_of(class_of(extender, cls), node);
-    return opinion && opinion->known ? opinion->reason : waiting;
+    return reason_of(opinion_of(class_of(extender, cls), node->name));
 }
 
 int64_t extender_score(struct extender *extender, const struct pod_class *cls,
@@ -177,7 +164,7 @@ int64_t extender_score(struct extender *extender, const struct pod_class *cls,
 {
     if (!extender->scheduler || !asks(extender, cls))
         return 0;
-    const struct opinion *opinion = opinion_of(class_of(extender, cls), node);
+    const struct opinion *opinion = opinion_of(class_of(extender, cls), node->name);
     return opinion && opinion->known ? opinion->score : 0;
 }
 
@@ -215,12 +202,7 @@ static void consider(struct candidates *candidates, struct sched_node *node, int
 /* Begins a new opinion; what is known stays until then. */
 static void open_opinion(struct extender_class *cls, const struct sched_node *node)
 {
-    struct opinion *opinion = &cls->opinions[node->index];
-    if (opinion->node != node->name) {
-        cls->open -= opinion->awaited != 0;
-        intern_put(opinion->node);
-        *opinion = (struct opinion){.node = intern_ref(node->name)};
-    }
+    struct opinion *opinion = opinion_get(cls, node->name);
     opinion->refusal = opinion->failure = NULL;
     opinion->next_score = 0;
     cls->open++;
@@ -232,7 +214,6 @@ static struct extender_call *ask(struct extender *extender, struct extender_clas
 {
     struct extender_call *call = extender_call_new(extender, verb, str_of(node->name));
     call->cls = cls;
-    call->index = node->index;
     cls->calls++;
     extender_write_task(&call->writer, "task", task);
     return call;
@@ -245,7 +226,7 @@ static void ask_predicate(struct extender *extender, struct extender_class *cls,
         const struct sched_node *node = candidates->best[i].node;
         struct extender_call *call = ask(extender, cls, EXTENDER_PREDICATE, task, node);
         extender_write_node(&call->writer, "node", node);
-        cls->opinions[node->index].awaited |= 1U << EXTENDER_PREDICATE;
+        opinion_get(cls, node->name)->awaited |= 1U << EXTENDER_PREDICATE;
         extender_submit(call);
     }
 }
@@ -259,9 +240,10 @@ static void ask_scores(struct extender *extender, struct extender_class *cls,
     json_w_member_array(&call->writer, "nodes");
     for (uint32_t i = 0; i < candidates->n; i++) {
         const struct sched_node *node = candidates->best[i].node;
+        struct opinion *opinion = opinion_get(cls, node->name);
         extender_write_node_item(&call->writer, node);
-        cls->opinions[node->index].awaited |= 1U << EXTENDER_PRIORITIZE;
-        cls->opinions[node->index].mark = call->mark;
+        opinion->awaited |= 1U << EXTENDER_PRIORITIZE;
+        opinion->mark = call->mark;
     }
     json_w_end_array(&call->writer);
     extender_submit(call);
@@ -280,14 +262,6 @@ static void ask_about(struct extender *extender, struct extender_class *cls,
         ask_scores(extender, cls, task, candidates);
 }
 
-/* What a look at all nodes found. */
-struct search {
-    struct candidates candidates;
-    int64_t retry_ns; /* when others may be asked about again */
-    bool any;         /* the extender keeps such pods off one that has room, */
-    bool unsure;      /* though it has not refused it */
-};
-
 /* The part of its score that does not depend on other nodes. */
 static int64_t rank(const struct extender *extender, const struct task_group *group,
                     const struct sched_node *node)
@@ -297,34 +271,55 @@ static int64_t rank(const struct extender *extender, const struct task_group *gr
                               config_score(config, group->cls, node));
 }
 
-static void look_at(struct search *search, struct extender *extender,
-                    const struct extender_class *cls, const struct task_group *group,
-                    struct sched_node *node)
+static void look_at(struct look *look, struct candidates *candidates,
+                    const struct extender *extender, const struct opinion *opinion,
+                    const struct task_group *group, struct sched_node *node)
 {
-    const struct opinion *opinion = opinion_of(cls, node);
     bool known = opinion && opinion->known;
-    search->any = true;
-    search->unsure = search->unsure || !known || opinion->failures > 0;
+    look->any = true;
+    look->unsure = look->unsure || !known || opinion->failures > 0;
     if (opinion && opinion->awaited)
         return;
     if (!known || opinion->until_ns <= extender_now(extender))
-        consider(&search->candidates, node, rank(extender, group, node), known);
-    else if (opinion->until_ns < search->retry_ns)
-        search->retry_ns = opinion->until_ns;
+        consider(candidates, node, rank(extender, group, node), known);
+    else if (opinion->until_ns < look->retry_ns)
+        look->retry_ns = opinion->until_ns;
 }
 
-static void search_nodes(struct search *search, struct extender *extender,
-                         const struct extender_class *cls, const struct task_group *group,
-                         const struct fit_table *table)
+static void look_at_nodes(struct extender_class *cls, struct candidates *candidates,
+                          const struct extender *extender, const struct task_group *group,
+                          const struct fit_table *table)
 {
     struct cache *cache = &extender->scheduler->cache;
+    cls->look = (struct look){.table = table, .log = cache->log_head, .retry_ns = INT64_MAX};
     for (size_t i = 0; i < cache->nodes.n; i++) {
         struct sched_node *node = cache->nodes.items[i];
         const char *reason = node && node->object ? fit_reason(table, node) : NULL;
-        if (reason && reason == extender_refuses(extender, group->cls, node))
-            look_at(search, extender, cls, group, node);
+        if (!reason)
+            continue;
+        const struct opinion *opinion = opinion_of(cls, node->name);
+        if (reason == reason_of(opinion))
+            look_at(&cls->look, candidates, extender, opinion, group, node);
     }
+    cls->look.all = candidates->n < candidates->most;
     cache->work += cache->nodes.n;
+}
+
+/* Whether a look at the table would find what the last one did: many jobs with such pods come one
+ * after the other. */
+static bool look_stands(const struct extender_class *cls, const struct extender *extender,
+                        const struct fit_table *table, uint32_t most)
+{
+    const struct look *look = &cls->look;
+    return look->table == table && look->log == extender->scheduler->cache.log_head &&
+           look->retry_ns > extender_now(extender) && (look->all || !most);
+}
+
+/* How many nodes may be asked about now. */
+static uint32_t questions_left(struct extender *extender, const struct extender_class *cls)
+{
+    bool full = cls->open >= EXTENDER_NODES_AT_ONCE || !extender_may_ask(extender);
+    return full ? 0 : EXTENDER_NODES_AT_ONCE - cls->open;
 }
 
 enum plugin_miss extender_missed(struct extender *extender, const struct task_group *group,
@@ -333,20 +328,19 @@ enum plugin_miss extender_missed(struct extender *extender, const struct task_gr
     if (!extender->scheduler || !asks(extender, group->cls))
         return MISS_NONE;
     struct extender_class *cls = class_get(extender, group->cls);
-    struct search search = {.retry_ns = INT64_MAX};
-    bool quiet = !extender_may_ask(extender);
-    if (!quiet && cls->open < EXTENDER_NODES_AT_ONCE)
-        search.candidates.most = EXTENDER_NODES_AT_ONCE - cls->open;
-    search_nodes(&search, extender, cls, group, table);
-    if (!search.any)
+    struct candidates candidates = {.most = questions_left(extender, cls)};
+    if (!look_stands(cls, extender, table, candidates.most))
+        look_at_nodes(cls, &candidates, extender, group, table);
+    if (!cls->look.any)
         return MISS_NONE;
     cls->used_ns = extender_now(extender);
-    if (quiet && extender->quiet_until_ns < search.retry_ns)
-        search.retry_ns = extender->quiet_until_ns;
-    if (search.candidates.n)
-        ask_about(extender, cls, group, &search.candidates);
-    extender_wait(extender, &cls->waiters, group->job, search.retry_ns);
-    if (!search.unsure)
+    if (candidates.n)
+        ask_about(extender, cls, group, &candidates);
+    int64_t retry_ns = cls->look.retry_ns, ask_at = extender_ask_at(extender);
+    if (ask_at > cls->used_ns && ask_at < retry_ns)
+        retry_ns = ask_at;
+    extender_wait(extender, &cls->waiters, group->job, retry_ns);
+    if (!cls->look.unsure)
         return MISS_NONE;
     return cls->open ? MISS_ASKED : MISS_KEPT_OFF;
 }
@@ -380,8 +374,9 @@ static void settle(struct extender *extender, struct extender_class *cls, struct
     if (!opinion->reason && opinion->until_ns < cls->expires_ns)
         cls->expires_ns = opinion->until_ns;
     cls->open--;
+    cls->look.table = NULL;
     if (before != opinion->reason || score != opinion->score)
-        touch(extender, (uint32_t)(opinion - cls->opinions), opinion->node);
+        touch(extender, opinion->node);
 }
 
 static void answered(struct extender *extender, struct extender_class *cls, struct opinion *opinion,
@@ -401,18 +396,10 @@ static void heard(struct extender *extender, struct extender_class *cls)
     extender_news(extender, &cls->waiters, cls->calls ? now + GATHER_NS : now);
 }
 
-/* The opinion that a call is about, NULL when the node is another by now. */
-static struct opinion *subject(const struct extender_call *call)
-{
-    struct opinion *opinion = &call->cls->opinions[call->index];
-    bool same = opinion->node == call->about && (opinion->awaited & 1U << call->verb);
-    return same ? opinion : NULL;
-}
-
 static void take_verdict(struct extender_call *call, const char *refusal, const char *failure)
 {
-    struct opinion *opinion = subject(call);
-    if (opinion) {
+    struct opinion *opinion = opinion_of(call->cls, call->about);
+    if (opinion && (opinion->awaited & 1U << call->verb)) {
         opinion->refusal = refusal;
         opinion->failure = failure ? failure : opinion->failure;
         answered(call->extender, call->cls, opinion, call->verb);
@@ -424,20 +411,17 @@ int extender_take_predicate(struct extender_call *call, struct str body, struct 
 {
     cleanup_buf struct buf status = BUF_INIT(EXTENDER_ANSWER_MAX);
     const char *refusal = NULL;
-    int64_t code = 0;
-    if (extender_read(body, "code", &code, "status", &status, err) < 0)
+    if (extender_read(body, NULL, NULL, "status", &status, err) < 0)
         return -1;
-    if (!status.n && code)
-        buf_printf(&status, "code %lld", (long long)code);
     if (status.n)
-        refusal = refusal_text(call->extender, buf_str(&status));
+        refusal = extender_refusal_text(call->extender, buf_str(&status));
     take_verdict(call, refusal, NULL);
     return 0;
 }
 
 void extender_fail_predicate(struct extender_call *call, const char *why)
 {
-    take_verdict(call, NULL, failure_text(call->extender, why));
+    take_verdict(call, NULL, extender_failure_text(call->extender, why));
 }
 
 static bool is_scored_by(const struct opinion *opinion, const struct extender_call *call)
@@ -487,8 +471,9 @@ static int read_answer(struct str body, const struct map *by_name, struct error 
 static void end_scores(struct extender_call *call, const char *failure)
 {
     struct extender_class *cls = call->cls;
-    for (uint32_t i = 0; i < cls->n; i++) {
-        struct opinion *opinion = &cls->opinions[i];
+    void *value;
+    for (size_t i = 0; map_next(&cls->opinions, &i, NULL, &value);) {
+        struct opinion *opinion = value;
         if (!is_scored_by(opinion, call))
             continue;
         if (failure)
@@ -501,10 +486,12 @@ static void end_scores(struct extender_call *call, const char *failure)
 int extender_take_scores(struct extender_call *call, struct str body, struct error *err)
 {
     struct map by_name = MAP_INIT_BORROWS;
-    const struct extender_class *cls = call->cls;
-    for (uint32_t i = 0; i < cls->n; i++)
-        if (is_scored_by(&cls->opinions[i], call))
-            map_set(&by_name, str_of(cls->opinions[i].node), &cls->opinions[i]);
+    void *value;
+    for (size_t i = 0; map_next(&call->cls->opinions, &i, NULL, &value);) {
+        struct opinion *opinion = value;
+        if (is_scored_by(opinion, call))
+            map_set(&by_name, str_of(opinion->node), opinion);
+    }
     int rc = read_answer(body, &by_name, err);
     map_clear(&by_name);
     if (rc == 0)
@@ -514,16 +501,23 @@ int extender_take_scores(struct extender_call *call, struct str body, struct err
 
 void extender_fail_scores(struct extender_call *call, const char *why)
 {
-    end_scores(call, failure_text(call->extender, why));
+    end_scores(call, extender_failure_text(call->extender, why));
 }
 
 /* ---- age ------------------------------------------------------------------------------------- */
 
-static void forget(struct extender *extender, struct extender_class *cls, uint32_t index)
+/* Drops what is known of a node; the rest when no answer is awaited. */
+static void forget(struct extender *extender, struct extender_class *cls, struct opinion *opinion)
 {
-    struct opinion *opinion = &cls->opinions[index];
+    bool known = opinion->known;
     opinion->known = false;
-    touch(extender, index, opinion->node);
+    cls->look.table = NULL;
+    if (known)
+        touch(extender, opinion->node);
+    if (opinion->awaited)
+        return;
+    map_del(&cls->opinions, name_key(&opinion->node));
+    opinion_free(opinion);
 }
 
 /* Drops opinions for nodes that are too old. */
@@ -531,13 +525,14 @@ static void drop_old(struct extender *extender, struct extender_class *cls, int6
 {
     bool busy = cls->calls || now - cls->heard_ns < BUSY_NS;
     int64_t longer = busy ? EXTENDER_FRESH_MOST_NS - EXTENDER_FRESH_NS : 0, next = INT64_MAX;
-    for (uint32_t i = 0; i < cls->n; i++) {
-        const struct opinion *opinion = &cls->opinions[i];
+    void *value;
+    for (size_t i = 0; map_next(&cls->opinions, &i, NULL, &value);) {
+        struct opinion *opinion = value;
         if (!opinion->known || opinion->reason)
             continue;
         int64_t until = opinion->until_ns + longer;
         if (until <= now)
-            forget(extender, cls, i);
+            forget(extender, cls, opinion);
         else if (until < next)
             next = until;
     }
@@ -562,18 +557,41 @@ static bool is_idle(const struct extender_class *cls, int64_t now)
            now - cls->used_ns >= IDLE_NS;
 }
 
+/* Drops opinions of nodes that are gone, and those that stand no longer than until then. */
+static void tidy_class(struct extender *extender, struct extender_class *cls, int64_t until_ns)
+{
+    void *value;
+    for (size_t i = 0; map_next(&cls->opinions, &i, NULL, &value);) {
+        struct opinion *opinion = value;
+        if (!cache_node(&extender->scheduler->cache, opinion->node) ||
+            opinion->until_ns <= until_ns)
+            forget(extender, cls, opinion);
+    }
+}
+
+static size_t count_opinions(const struct extender *extender)
+{
+    size_t count = 0;
+    void *value;
+    for (size_t i = 0; map_next(&extender->classes, &i, NULL, &value);) {
+        const struct extender_class *cls = value;
+        count += map_count(&cls->opinions);
+    }
+    return count;
+}
+
 void extender_tidy_classes(struct extender *extender)
 {
     int64_t now = extender_now(extender);
+    int64_t until = count_opinions(extender) > EXTENDER_OPINIONS_MAX ? now : INT64_MIN;
     struct str key;
     void *value;
     for (size_t i = 0; map_next(&extender->classes, &i, &key, &value);) {
         struct extender_class *cls = value;
-        if (!is_idle(cls, now))
+        bool idle = is_idle(cls, now);
+        tidy_class(extender, cls, idle ? INT64_MAX : until);
+        if (!idle)
             continue;
-        for (uint32_t n = 0; n < cls->n; n++)
-            if (cls->opinions[n].known)
-                forget(extender, cls, n);
         map_del(&extender->classes, key);
         class_free(cls);
     }

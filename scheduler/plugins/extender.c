@@ -78,9 +78,10 @@ static int open_plugin(struct plugin *plugin, struct error *err)
         server.n--;
     read_settings(plugin->arguments, &settings);
     settings.url = str_dup(server);
+    settings.shown = kube_url_shown(server);
     if (!read_verbs(plugin->arguments, &settings))
         log_warn("the extender is asked nothing: no verb is configured plugin=extender url=%s",
-                 settings.url);
+                 settings.shown);
     plugin->state = extender_new(settings);
     return 0;
 }

@@ -101,6 +101,12 @@ static inline struct kube_transport *connect_server(void *arg, const char *url, 
 #define MANAGED "      extender.managedResources: " GPU "\n"
 #define PREDICATES "      extender.predicateVerb: predicate\n"
 #define SCORES "      extender.prioritizeVerb: /prioritize/\n"
+#define ENTERING "      extender.jobEnqueueableVerb: enqueueable\n"
+#define READINESS "      extender.jobReadyVerb: ready\n"
+#define OVERUSE "      extender.queueOverusedVerb: overused\n"
+#define MESSAGES                                                                                   \
+    "      extender.allocateFuncVerb: alloc\n      extender.deallocateFuncVerb: dealloc\n"         \
+    "      extender.jobEnqueuedVerb: enqueued\n"
 #define IGNORABLE "      extender.ignorable: true\n"
 
 static inline struct sched_config *extender_config(const char *arguments)
@@ -182,6 +188,28 @@ static inline struct test_group *add_gpu_gang(struct cluster *c, const char *nam
                      "\":\"1\"}}}]");
     }
     return group;
+}
+
+/* One pod that asks for that much CPU beside a device, with a label of so many bytes: each amount
+ * is a class of its own. */
+static inline struct test_group *add_gpu_pod(struct cluster *c, const char *name, unsigned millis,
+                                             size_t label)
+{
+    cleanup_free char *spec = xasprintf(",\"containers\":[{\"resources\":{\"requests\":{\"cpu\":"
+                                        "\"%um\",\"" GPU "\":\"1\"}}}]",
+                                        millis);
+    cleanup_free char *text = xcalloc(label + 1, 1);
+    memset(text, 'x', label);
+    cleanup_free char *labels = xasprintf("\"text\":\"%s\"", text);
+    struct test_group *group = add_group(c, name, "\"minMember\":1");
+    add_pod_labelled(c, name, name, "w", labels, spec);
+    return group;
+}
+
+static inline const struct extender *extender_of(const struct server *server)
+{
+    const struct sched_config *config = server->c->scheduler->config;
+    return config->plugins.items[config->plugins.n - 1]->state;
 }
 
 static inline const char *node_of_pod(struct cluster *c, const char *name)

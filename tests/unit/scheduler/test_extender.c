@@ -58,6 +58,30 @@ static void what_it_refuses_is_not_taken(void **state)
     server_free(&server);
 }
 
+/* As in the reference: a code says of what kind a refusal is, not that it is one. */
+static void the_words_decide(void **state)
+{
+    static const struct {
+        const char *answer;
+        unsigned bound;
+    } answers[] = {{"{\"status\":\"\",\"code\":3}", 1},
+                   {"{\"code\":3}", 1},
+                   {"{\"status\":null}", 1},
+                   {"{\"status\":\"no\"}", 0},
+                   {"{\"status\":\"no\",\"code\":0}", 0}};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
+        struct server server;
+        struct cluster *c = cluster_of(&server, MANAGED PREDICATES);
+        add_gpu_nodes(c, 1, 1);
+        server.answers[PREDICATE] = answers[i].answer;
+        add_gpu_gang(c, "g", 1);
+        pass(c, 2 * SECOND);
+        assert_int_equal(bound(c, "g", NULL), answers[i].bound);
+        server_free(&server);
+    }
+}
+
 static void it_is_told_what_it_needs_to_know(void **state)
 {
     struct server server;
@@ -324,28 +348,6 @@ static void a_failure_keeps_its_jobs_waiting(void **state)
     }
 }
 
-/* There may be many reasons, but no table can tell all of them apart, and none is kept twice. */
-static void texts_have_a_bound(void **state)
-{
-    struct server server;
-    struct cluster *c = cluster_of(&server, MANAGED PREDICATES);
-    (void)state;
-    add_gpu_nodes(c, 1, 8);
-    struct test_group *group = add_gpu_gang(c, "g", 1);
-    const struct sched_config *config = c->scheduler->config;
-    const struct extender *extender = config->plugins.items[config->plugins.n - 1]->state;
-    for (int i = 0; i < 250; i++) {
-        cleanup_free char *answer = xasprintf("{\"status\":\"no.\\n%d\"}", i);
-        server.answers[PREDICATE] = answer;
-        pass(c, 11 * SECOND);
-        assert_true(map_count(&extender->refusals) <= 100);
-    }
-    server.answers[PREDICATE] = "{\"status\":\"no.\\n3\"}";
-    pass(c, 100 * SECOND);
-    assert_says(group, "refused by the extender: no. 3.");
-    server_free(&server);
-}
-
 /* Any answer may be of no use, or an error that the server names. */
 static void scores_may_fail_too(void **state)
 {
@@ -380,6 +382,24 @@ static void a_failure_is_asked_again_ever_more_rarely(void **state)
     server_free(&server);
 }
 
+/* The time of one does not hide that of another that comes later. */
+static void each_is_asked_again_in_its_time(void **state)
+{
+    struct server server;
+    struct cluster *c = cluster_of(&server, MANAGED PREDICATES);
+    (void)state;
+    add_gpu_nodes(c, 3, 8);
+    server.only = "none";
+    add_gpu_pod(c, "a", 100, 1);
+    pass(c, 4 * SECOND);
+    add_gpu_pod(c, "b", 200, 1);
+    pass(c, 68 * SECOND); /* texts have settled; asked about a at 70, 80, about b at 74 */
+    server.only = NULL;
+    assert_true(time_to_bind(c, "b", 1, 3 * SECOND) > 0);
+    assert_int_equal(bound(c, "a", NULL), 0);
+    server_free(&server);
+}
+
 /* Nobody else is asked about either while it does not answer at all. */
 static void a_dead_server_is_left_alone(void **state)
 {
@@ -410,6 +430,26 @@ static void ignorable_failures_permit(void **state)
     add_gpu_gang(c, "g", 18);
     int64_t took = time_to_bind(c, "g", 18, 10 * SECOND);
     assert_true(took >= SECOND && took < 3 * SECOND);
+    server_free(&server);
+}
+
+/* Only the first wait for it; while it is left alone nobody does. */
+static void a_dead_server_is_ignored_at_once(void **state)
+{
+    struct server server;
+    struct cluster *c = cluster_of(&server, MANAGED PREDICATES SCORES IGNORABLE);
+    (void)state;
+    add_gpu_nodes(c, 20, 8);
+    server.fake->deaf = true;
+    add_gpu_pod(c, "first", 100, 1);
+    assert_true(time_to_bind(c, "first", 1, 5 * SECOND) >= SECOND);
+    for (unsigned i = 0; i < 20; i++) {
+        cleanup_free char *name = xasprintf("g%u", i);
+        add_gpu_pod(c, name, 200 + i, 1);
+        int64_t took = time_to_bind(c, name, 1, 5 * SECOND);
+        assert_true(took > 0 && took < 100 * MS);
+    }
+    assert_int_equal(calls_open(server.fake), 0);
     server_free(&server);
 }
 
@@ -545,34 +585,13 @@ static void a_process_may_end_with_calls_under_way(void **state)
     server_free(&server);
 }
 
-/* Pods of many kinds take turns. */
-static void no_more_than_some_calls_at_once(void **state)
-{
-    struct server server;
-    struct cluster *c = cluster_of(&server, MANAGED PREDICATES SCORES);
-    (void)state;
-    add_gpu_nodes(c, 40, 8);
-    for (int i = 0; i < 12; i++) {
-        cleanup_free char *name = xasprintf("g%d", i);
-        cleanup_free char *spec =
-            xasprintf(",\"containers\":[{\"resources\":{\"requests\":{\"cpu\":"
-                      "\"%dm\",\"" GPU "\":\"1\"}}}]",
-                      100 + i);
-        add_group(c, name, "\"minMember\":1");
-        add_pod_spec(c, name, name, "w", spec);
-    }
-    pass(c, 2 * SECOND);
-    assert_int_equal(c->binds, 12);
-    assert_in_range(server.most_at_once, 17, EXTENDER_CALLS_MAX);
-    server_free(&server);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_some_pods_are_asked_about),
         cmocka_unit_test(without_managed_resources_all_are),
         cmocka_unit_test(what_it_refuses_is_not_taken),
+        cmocka_unit_test(the_words_decide),
         cmocka_unit_test(it_is_told_what_it_needs_to_know),
         cmocka_unit_test(its_scores_count),
         cmocka_unit_test(scores_alone_are_waited_for_too),
@@ -585,11 +604,12 @@ int main(void)
         cmocka_unit_test(reasons_do_not_come_and_go),
         cmocka_unit_test(one_that_hangs_delays_nobody_else),
         cmocka_unit_test(a_failure_keeps_its_jobs_waiting),
-        cmocka_unit_test(texts_have_a_bound),
         cmocka_unit_test(scores_may_fail_too),
         cmocka_unit_test(a_failure_is_asked_again_ever_more_rarely),
+        cmocka_unit_test(each_is_asked_again_in_its_time),
         cmocka_unit_test(a_dead_server_is_left_alone),
         cmocka_unit_test(ignorable_failures_permit),
+        cmocka_unit_test(a_dead_server_is_ignored_at_once),
         cmocka_unit_test(ignored_scores_leave_refusals),
         cmocka_unit_test(what_was_held_before_it_hung_is_let_go),
         cmocka_unit_test(who_waits_for_it_holds_no_nodes),
@@ -597,7 +617,6 @@ int main(void)
         cmocka_unit_test(a_node_may_take_the_place_of_another),
         cmocka_unit_test(a_new_configuration_ends_its_calls),
         cmocka_unit_test(a_process_may_end_with_calls_under_way),
-        cmocka_unit_test(no_more_than_some_calls_at_once),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,13 +5,6 @@
 #include "extender.h"
 #include "scheduler/metrics.h"
 
-#define ENTERING "      extender.jobEnqueueableVerb: enqueueable\n"
-#define READINESS "      extender.jobReadyVerb: ready\n"
-#define OVERUSE "      extender.queueOverusedVerb: overused\n"
-#define MESSAGES                                                                                   \
-    "      extender.allocateFuncVerb: alloc\n      extender.deallocateFuncVerb: dealloc\n"         \
-    "      extender.jobEnqueuedVerb: enqueued\n"
-
 /* ---- entering -------------------------------------------------------------------------------- */
 
 static void who_may_enter_is_asked_first(void **state)
@@ -299,6 +292,31 @@ static void the_arguments_are_read(void **state)
     }
 }
 
+/* What is between the scheme and the host is for nobody's eyes. */
+static void passwords_are_not_shown(void **state)
+{
+    static const struct {
+        const char *url, *shown;
+    } urls[] = {{"http://a:b@ext/hook", "http://ext/hook"},
+                {"https://a@b:c@[::1]:80", "https://[::1]:80"},
+                {"http://ext/a@b", "http://ext/a@b"},
+                {"http://ext:80", "http://ext:80"}};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(urls); i++) {
+        struct error err = ERROR_INIT;
+        cleanup_free char *yaml =
+            xasprintf("actions: allocate\ntiers:\n- plugins:\n  - name: extender\n"
+                      "    arguments:\n      extender.urlPrefix: \"%s\"\n",
+                      urls[i].url);
+        struct sched_config *config = sched_config_parse(str_of(yaml), &err);
+        assert_non_null(config);
+        const struct extender *extender = config->plugins.items[0]->state;
+        assert_string_equal(extender->settings.url, urls[i].url);
+        assert_string_equal(extender->settings.shown, urls[i].shown);
+        sched_config_free(config);
+    }
+}
+
 static void without_a_url_the_file_is_rejected(void **state)
 {
     static const char *const arguments[] = {"",
@@ -349,6 +367,7 @@ int main(void)
         cmocka_unit_test(nothing_waits_for_what_is_told),
         cmocka_unit_test(calls_are_counted),
         cmocka_unit_test(the_arguments_are_read),
+        cmocka_unit_test(passwords_are_not_shown),
         cmocka_unit_test(without_a_url_the_file_is_rejected),
         cmocka_unit_test(without_a_connection_it_has_failed),
     };
