@@ -104,6 +104,7 @@ static void many_that_wait_cost_little(void **state)
 {
     struct server server;
     struct cluster *c = cluster_of(&server, MANAGED PREDICATES);
+    uint64_t least = UINT64_MAX;
     (void)state;
     add_gpu_nodes(c, 500, 8);
     server.fake->deaf = true;
@@ -111,12 +112,15 @@ static void many_that_wait_cost_little(void **state)
         cleanup_free char *name = xasprintf("g%u", i);
         add_gpu_pod(c, name, 100, 1);
     }
-    pass(c, 100 * SECOND);
-    uint64_t work = c->scheduler->cache.work;
-    pass(c, 100 * SECOND); /* three attempts of each, 16 nodes each time */
-    work = c->scheduler->cache.work - work;
-    if (work > 300000)
-        fail_msg("%llu units of work", (unsigned long long)work);
+    for (int i = 0; i < 1000; i++) { /* in 50 s it is tried four times */
+        uint64_t work = c->scheduler->cache.work;
+        bool quiet = calls_open(server.fake) == 0;
+        pass(c, 50 * MS);
+        work = c->scheduler->cache.work - work;
+        if (quiet && calls_open(server.fake) && work < least)
+            least = work;
+    }
+    assert_in_range(least, 300, 100000); /* 500 nodes for each of them are 150,000 */
     server_free(&server);
 }
 
