@@ -163,15 +163,20 @@ static bool is_full(const struct extender_line *line)
     return line->n >= EXTENDER_WAITING_MAX || line->bytes >= EXTENDER_WAITING_BYTES;
 }
 
+static void line_take(struct extender_line *line, struct extender_call *call)
+{
+    list_remove(&call->link);
+    line->n--;
+    line->bytes -= call->body.n;
+}
+
 /* Takes the first call out of the line; NULL when there is none. */
 static struct extender_call *line_pop(struct extender_line *line)
 {
     if (list_empty(&line->calls))
         return NULL;
     struct extender_call *call = container_of(line->calls.next, struct extender_call, link);
-    list_remove(&call->link);
-    line->n--;
-    line->bytes -= call->body.n;
+    line_take(line, call);
     return call;
 }
 
@@ -238,13 +243,21 @@ static void pump(void *arg)
         go(call);
 }
 
-/* The message that has waited longest is not sent any more. */
+/* The messages that have waited longest are not sent any more, as far as there is no room. */
 static void drop_oldest(struct extender *extender)
 {
-    struct extender_call *call = line_pop(&extender->tells);
-    complain(extender, call, "too many messages wait to be told; the oldest are dropped", false);
-    metrics_extender(extender->scheduler, verbs[call->verb].name, false, 0);
-    call_free(call);
+    struct extender_line *line = &extender->tells;
+    list_each(link, &line->calls)
+    {
+        struct extender_call *call = container_of(link, struct extender_call, link);
+        if (!is_full(line))
+            return;
+        line_take(line, call);
+        complain(extender, call, "too many messages wait to be told; the oldest are dropped",
+                 false);
+        metrics_extender(extender->scheduler, verbs[call->verb].name, false, 0);
+        call_free(call);
+    }
 }
 
 void extender_submit(struct extender_call *call)
@@ -252,7 +265,7 @@ void extender_submit(struct extender_call *call)
     struct extender *extender = call->extender;
     struct extender_line *line = line_of(call);
     json_w_end_object(&call->writer);
-    while (is_told(call->verb) && is_full(line))
+    if (is_told(call->verb))
         drop_oldest(extender);
     list_append(&line->calls, &call->link);
     line->n++;
@@ -260,16 +273,22 @@ void extender_submit(struct extender_call *call)
     loop_defer(extender->scheduler->params.loop, &extender->pump);
 }
 
+static void clear(struct extender *extender, struct list *calls)
+{
+    list_each(link, calls)
+    {
+        struct extender_call *call = container_of(link, struct extender_call, link);
+        if (call->sent)
+            kube_cancel(extender->transport, call->sent);
+        call_free(call);
+    }
+}
+
 void extender_calls_clear(struct extender *extender)
 {
-    struct list *lists[] = {&extender->asks.calls, &extender->tells.calls, &extender->sent};
-    for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
-        while (!list_empty(lists[i])) {
-            struct extender_call *call = container_of(lists[i]->next, struct extender_call, link);
-            if (call->sent)
-                kube_cancel(extender->transport, call->sent);
-            call_free(call);
-        }
+    clear(extender, &extender->asks.calls);
+    clear(extender, &extender->tells.calls);
+    clear(extender, &extender->sent);
 }
 
 /* ---- when ------------------------------------------------------------------------------------ */

@@ -476,7 +476,7 @@ static void end_scores(struct extender_call *call, const char *failure)
         struct opinion *opinion = value;
         if (!is_scored_by(opinion, call))
             continue;
-        if (failure)
+        if (!opinion->failure) /* if both fail, the verdict is what is missed */
             opinion->failure = failure;
         answered(call->extender, cls, opinion, EXTENDER_PRIORITIZE);
     }

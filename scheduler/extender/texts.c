@@ -4,8 +4,8 @@
  */
 #include "scheduler/extender/extender_private.h"
 
-#define TEXTS_MAX 100     /* of each kind that are told apart: fewer than a table can */
-#define TEXT_SIZE_MAX 256 /* bytes of one */
+#define TEXTS_MAX 100               /* of each kind that are told apart: fewer than a table can */
+#define TEXT_SIZE_MAX ((size_t)256) /* bytes of one */
 
 /* The one copy of a text: what follows `head`, without line breaks, cut to size; `other` when there
  * are too many. */

@@ -1,5 +1,6 @@
 """The plugin extender: a server of the test's decides which nodes pods with a licence may have."""
 
+import contextlib
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -67,8 +68,9 @@ def extender():
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
+            with contextlib.suppress(ConnectionError):  # it may not wait any more
+                self.end_headers()
+                self.wfile.write(text)
 
         def log_message(self, *_args):
             pass

@@ -367,6 +367,21 @@ static void scores_may_fail_too(void **state)
     }
 }
 
+/* Whichever is over first. */
+static void a_missing_verdict_is_told_before_missing_scores(void **state)
+{
+    struct server server;
+    struct cluster *c = cluster_of(&server, MANAGED PREDICATES SCORES);
+    (void)state;
+    add_gpu_nodes(c, 3, 8);
+    server.answers[PREDICATE] = "null";
+    server.answers[PRIORITIZE] = "[]";
+    struct test_group *group = add_gpu_gang(c, "g", 1);
+    pass(c, 15 * SECOND);
+    assert_says(group, "3 extender " URL " failed: the answer is null");
+    server_free(&server);
+}
+
 static void a_failure_is_asked_again_ever_more_rarely(void **state)
 {
     struct server server;
@@ -605,6 +620,7 @@ int main(void)
         cmocka_unit_test(one_that_hangs_delays_nobody_else),
         cmocka_unit_test(a_failure_keeps_its_jobs_waiting),
         cmocka_unit_test(scores_may_fail_too),
+        cmocka_unit_test(a_missing_verdict_is_told_before_missing_scores),
         cmocka_unit_test(a_failure_is_asked_again_ever_more_rarely),
         cmocka_unit_test(each_is_asked_again_in_its_time),
         cmocka_unit_test(a_dead_server_is_left_alone),
