@@ -163,20 +163,13 @@ static bool is_full(const struct extender_line *line)
     return line->n >= EXTENDER_WAITING_MAX || line->bytes >= EXTENDER_WAITING_BYTES;
 }
 
-static void line_take(struct extender_line *line, struct extender_call *call)
+/* Takes a call out of the line. */
+static struct extender_call *line_take(struct extender_line *line, struct list *link)
 {
-    list_remove(&call->link);
+    struct extender_call *call = container_of(link, struct extender_call, link);
+    list_remove(link);
     line->n--;
     line->bytes -= call->body.n;
-}
-
-/* Takes the first call out of the line; NULL when there is none. */
-static struct extender_call *line_pop(struct extender_line *line)
-{
-    if (list_empty(&line->calls))
-        return NULL;
-    struct extender_call *call = container_of(line->calls.next, struct extender_call, link);
-    line_take(line, call);
     return call;
 }
 
@@ -236,11 +229,18 @@ static void go(struct extender_call *call)
 static void pump(void *arg)
 {
     struct extender *extender = arg;
-    struct extender_call *call;
-    while (extender->asked < EXTENDER_CALLS_MAX - 1 && (call = line_pop(&extender->asks)) != NULL)
-        go(call);
-    while (!extender->telling && (call = line_pop(&extender->tells)) != NULL)
-        go(call);
+    list_each(link, &extender->asks.calls)
+    {
+        if (extender->asked >= EXTENDER_CALLS_MAX - 1)
+            break;
+        go(line_take(&extender->asks, link));
+    }
+    list_each(link, &extender->tells.calls)
+    {
+        if (extender->telling)
+            break;
+        go(line_take(&extender->tells, link));
+    }
 }
 
 /* The messages that have waited longest are not sent any more, as far as there is no room. */
@@ -249,10 +249,9 @@ static void drop_oldest(struct extender *extender)
     struct extender_line *line = &extender->tells;
     list_each(link, &line->calls)
     {
-        struct extender_call *call = container_of(link, struct extender_call, link);
         if (!is_full(line))
             return;
-        line_take(line, call);
+        struct extender_call *call = line_take(line, link);
         complain(extender, call, "too many messages wait to be told; the oldest are dropped",
                  false);
         metrics_extender(extender->scheduler, verbs[call->verb].name, false, 0);
