@@ -82,6 +82,7 @@ static void take_config(struct scheduler *scheduler)
     sched_config_free(scheduler->config);
     scheduler->config = scheduler->next_config;
     scheduler->next_config = NULL;
+    config_attach(scheduler->config, scheduler);
     reserve_drop_all(&scheduler->cache);
     cache_room(&scheduler->cache);
     waiting_config_changed(&scheduler->cache);

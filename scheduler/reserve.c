@@ -100,6 +100,12 @@ static bool lacks_nodes(const struct scheduler *scheduler, const struct sched_jo
     return lacks && may_have;
 }
 
+void reserve_spare(struct cache *cache, struct sched_job *job)
+{
+    job->short_ns = 0;
+    reserve_drop(cache, job);
+}
+
 void reserve_refused(struct scheduler *scheduler, struct sched_job *job)
 {
     if (lacks_nodes(scheduler, job)) {

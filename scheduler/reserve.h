@@ -38,6 +38,8 @@ void reserve_failed(struct cache *cache, struct sched_job *job);
 /* An attempt was refused by the job's queue. Where the cluster is full that may be for want of
  * nodes all the same; else the job lets go what it holds. */
 void reserve_refused(struct scheduler *scheduler, struct sched_job *job);
+/* An attempt failed for a plugin that keeps pods off nodes with room: more room would not help. */
+void reserve_spare(struct cache *cache, struct sched_job *job);
 /* The job changed: lets go what it holds when it should not any more. */
 void reserve_check(struct scheduler *scheduler, struct sched_job *job);
 /* Whether the job may hold nodes now, were it not for others in its queue. */
