@@ -99,6 +99,7 @@ struct choice {
     uint32_t holds;               /* writes under way: it stays meanwhile */
     enum choice_state state;
     uint64_t written_rv; /* with CHOICE_WRITTEN: older versions of the object do not show it */
+    bool doubtful;       /* whether the API server was told of it has not been found out */
     char *trouble;       /* owned; with CHOICE_FAILED: a sentence */
 };
 
