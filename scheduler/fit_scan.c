@@ -233,3 +233,17 @@ void fit_scan(struct cache *cache, const struct sched_config *config, struct fit
     free(sums);
     cache->work += table->n / SCAN_WORK;
 }
+
+struct sched_node *fit_best_of(struct cache *cache, const struct fit_table *table,
+                               bool (*may)(const struct sched_node *node, void *arg), void *arg)
+{
+    struct sched_node *best = NULL;
+    for (uint32_t i = 0; i < table->n; i++) {
+        struct sched_node *node = cache->nodes.items[i];
+        bool better = fits(table, i) && (!best || table->scores[i] > table->scores[best->index]);
+        if (better && may(node, arg))
+            best = node;
+    }
+    cache->work += table->n / SCAN_WORK;
+    return best;
+}
