@@ -135,7 +135,7 @@ static const char *bar_of(const struct cache *cache, const struct sched_config *
         reason = config_filter(config, table->cls, node->object);
     if (!reason && table->queue)
         reason = config_queue_filter(config, table->queue, node);
-    if (!reason && table->cls->volumes && config->rules.volumes)
+    if (!reason && table->cls->volumes && config->rules.volume_checks)
         reason = volumes_filter(cache->volumes, table->cls->volumes, node->object);
     return reason;
 }
@@ -144,7 +144,7 @@ static const char *crowded_by(const struct cache *cache, const struct sched_conf
                               const struct fit_table *table, const struct sched_node *node)
 {
     const char *reason = config_crowded(config, table->cls, node);
-    if (!reason && table->cls->volumes && config->rules.volumes)
+    if (!reason && table->cls->volumes && config->rules.volume_checks)
         reason = volumes_crowded(cache->volumes, table->cls->volumes, node->name);
     return reason;
 }

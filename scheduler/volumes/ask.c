@@ -177,12 +177,15 @@ static const char *refuse_in_use(const struct ask *ask)
 
 static const char *refuse_all(struct ask *ask)
 {
-    const char *reason = refuse_absent(ask);
-    if (!reason && (ask->volumes->checks & VOLUMES_BINDING))
+    unsigned checks = ask->volumes->checks;
+    const char *reason = checks & VOLUMES_RESTRICTIONS ? refuse_absent(ask) : NULL;
+    if (!reason && (checks & VOLUMES_BINDING))
         reason = refuse_binding(ask);
-    if (!reason && (ask->volumes->checks & VOLUMES_ZONE))
+    if (!reason && (checks & VOLUMES_ZONE))
         reason = refuse_zone(ask);
-    return reason ? reason : refuse_in_use(ask);
+    if (!reason && (checks & VOLUMES_RESTRICTIONS))
+        reason = refuse_in_use(ask);
+    return reason;
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */

@@ -49,6 +49,33 @@ static void cordoned_nodes_take_nobody(void **state)
                                "\"operator\":\"Exists\"")));
 }
 
+/* Volumes are the affair of the plugin predicates. */
+static void volumes_count_only_with_predicates(void **state)
+{
+    (void)state;
+    static const char *const confs[] = {NULL,
+                                        "actions: \"allocate\"\ntiers:\n- plugins:\n"
+                                        "  - name: gang\n",
+                                        "actions: \"allocate\"\ntiers:\n- plugins:\n"
+                                        "  - name: gang\n  - name: predicates\n"
+                                        "    enablePredicate: false\n"};
+    for (size_t i = 0; i < ARRAY_SIZE(confs); i++) {
+        struct cluster *c = cluster_new(confs[i]);
+        add_node(c, "n0", 4);
+        struct test_group *g = add_group(c, "a", "\"minMember\":1");
+        add_pod_spec(c, "a-0", "a", "w",
+                     ",\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\"}}}],"
+                     "\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{"
+                     "\"claimName\":\"absent\"}}]");
+        run(c);
+        assert_int_equal(c->binds, i > 0);
+        if (i == 0)
+            assert_says(g, "1 persistentvolumeclaim");
+        check(c);
+        cluster_free(c);
+    }
+}
+
 static void node_selector_holds(void **state)
 {
     (void)state;
@@ -335,6 +362,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(taints_keep_pods_away),
         cmocka_unit_test(cordoned_nodes_take_nobody),
+        cmocka_unit_test(volumes_count_only_with_predicates),
         cmocka_unit_test(node_selector_holds),
         cmocka_unit_test(affinity_operators),
         cmocka_unit_test(affinity_terms),
