@@ -259,13 +259,13 @@ static void ask_fill(struct ask *ask)
     ask->zoned = ask->bound.n;
     sort_claims(ask, true);
     for (size_t i = 0; i < ask->waiting.n; i++)
-        match_prepare(&ask->waiting.items[i]);
+        match_prepare(ask->volumes, &ask->waiting.items[i]);
 }
 
 static void ask_empty(struct ask *ask)
 {
     for (size_t i = 0; i < ask->waiting.n; i++)
-        vec_clear(&ask->waiting.items[i].offers);
+        match_clear(&ask->waiting.items[i]);
     for (size_t i = 0; i < ask->counted.n; i++) {
         intern_put(ask->counted.items[i].driver);
         intern_put(ask->counted.items[i].handle);

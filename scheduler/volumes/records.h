@@ -140,6 +140,7 @@ struct volumes {
     uint64_t gone_version; /* when a record last went: the version of all that are not there */
     uint64_t base_version; /* when limits or checks last changed: every answer hangs on it */
     unsigned checks;
+    uint64_t looks; /* at single volumes, since volumes_take_looks was last asked */
 };
 
 /* The record, or NULL; and made when absent. */

@@ -82,6 +82,9 @@ const char *volumes_crowded(struct volumes *volumes, struct pod_volumes *wanted,
 const char *volumes_refuse(struct volumes *volumes, struct pod_volumes *wanted,
                            const struct node *node);
 
+/* How many volumes were looked at one by one since this was last asked: work, for who counts it. */
+uint64_t volumes_take_looks(struct volumes *volumes);
+
 /* ---- placements -------------------------------------------------------------------------------
  */
 
