@@ -42,5 +42,8 @@ const struct group_limit *group_limit_of(const struct sched_queue *queue,
 /* Whether the queue may not ask for as much more within its limit. */
 bool group_limit_exceeded(const struct sched_queue *queue, const struct group_limit *limit,
                           const struct resource_set *request);
+/* How often it may ask for as much more; UINT64_MAX: without end. */
+uint64_t group_limit_places(const struct sched_queue *queue, const struct group_limit *limit,
+                            const struct resource_set *request);
 
 #endif
