@@ -26,8 +26,9 @@ static const struct kube_pairs *namespace_labels(const struct cache *cache, cons
 static bool has_namespace(const struct cache *cache, const struct population *population,
                           const char *ns)
 {
+    const struct kube_pairs *labels = population->by_namespace ? namespace_labels(cache, ns) : NULL;
     for (uint32_t i = 0; i < population->n; i++)
-        if (!pod_selection_has_namespace(population->all[i], ns, namespace_labels(cache, ns)))
+        if (!pod_selection_has_namespace(population->all[i], ns, labels))
             return false;
     return true;
 }
