@@ -89,8 +89,7 @@ struct eviction {
  */
 struct node_rules {
     bool pod_affinity, spread;
-    bool volumes;                 /* whether they are looked at at all, */
-    unsigned volume_checks;       /* and what of them: volumes/volumes.h */
+    unsigned volume_checks;       /* what of them is looked at: volumes/volumes.h */
     int64_t volume_timeout_ns;    /* of binding them, 0: the preset */
     int64_t taints_weight;        /* PreferNoSchedule */
     int64_t node_affinity_weight; /* preferred terms */
