@@ -247,11 +247,9 @@ static void begin_attempt(struct scheduler *scheduler, struct allocate *allocate
     job->attempt_ns = loop_now(scheduler->params.loop);
     job->attempts++;
     allocate->gang = !config_job_ready(scheduler->config, job);
-    if (!allocate->gang) {
-        allocate->stage = STAGE_SURPLUS;
-        return;
-    }
-    allocate->stage = allows_gang(scheduler, allocate) ? STAGE_GANG : STAGE_UNDO;
+    allocate->stage = STAGE_SURPLUS;
+    if (allocate->gang)
+        allocate->stage = allows_gang(scheduler, allocate) ? STAGE_GANG : STAGE_UNDO;
     if (allocate->mending || job->reservation)
         holds_lift(&scheduler->cache, allocate->mending ? NULL : job);
 }
@@ -415,10 +413,13 @@ static void step_bind(struct scheduler *scheduler, struct allocate *allocate)
         bind_start(scheduler, statement->placed.items[allocate->bound++]);
         return;
     }
+    struct sched_task *const *placed = statement->placed.items;
+    size_t count = statement->placed.n;
     statement->placed.n = 0;
     if (config_job_ready(scheduler->config, job))
-        evictor_placed(scheduler, job);
-    if (job->reservation && config_job_ready(scheduler->config, job))
+        evictor_placed(scheduler, job, placed, count);
+    if (job->reservation && !job->reservation->nominated &&
+        config_job_ready(scheduler->config, job))
         holds_close(&scheduler->cache, job->reservation);
     holds_restore(&scheduler->cache);
     job->tried = false;
@@ -468,6 +469,7 @@ static void step_surplus(struct scheduler *scheduler, struct allocate *allocate)
     end_search(scheduler, allocate, placed ? STAGE_BIND : STAGE_PICK);
     if (placed)
         return;
+    holds_restore(&scheduler->cache);
     set_failed(&scheduler->cache, job, allocate->refused);
     if (allocate->failed && allocate->nodes.n)
         why_surplus(scheduler, job, allocate->failed, allocate->signature,

@@ -7,8 +7,8 @@
 
 #define REASON_EVICT "Evict"
 #define REASON_EVICT_FAILED "EvictFailed"
-#define NAMED_MOST 5 /* pods or jobs named in one text */
-#define TEXT_MAX 900
+#define NAMED_MOST 5  /* pods or jobs named in one text */
+#define TEXT_MAX 4096 /* room for so many names; the recorder cuts */
 
 /* An Event of the PodGroup, and one of the Job whose it is. */
 static void say_job(struct scheduler *scheduler, const struct sched_job *job, enum event_type type,
@@ -75,7 +75,7 @@ static size_t say_victims(struct scheduler *scheduler, const struct sched_job *j
 void evict_say_decided(struct scheduler *scheduler, const struct sched_job *job,
                        const struct evict_victim *victims, size_t n, const char *action)
 {
-    cleanup_buf struct buf names = BUF_INIT(TEXT_MAX), text = BUF_INIT(2 * TEXT_MAX);
+    cleanup_buf struct buf names = BUF_INIT(TEXT_MAX), text = BUF_INIT(TEXT_MAX);
     size_t jobs = 0, named = 0;
     for (size_t i = 0; i < n; i++) {
         const struct sched_job *loser = victims[i].task->job;

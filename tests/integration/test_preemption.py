@@ -151,7 +151,7 @@ def test_two_elastic_queues_do_not_take_turns(api, ns, pool, queues):
 
 def test_what_is_guaranteed_stays(api, ns, pool, queues):
     pool(conf=ELASTIC, cpu="8")
-    sure = queues("sure", weight=1, guarantee={"resource": {"cpu": "6"}})
+    sure = queues("sure", weight=1, guarantee={"resource": {"cpu": "6"}}, deserved={"cpu": "6"})
     api.create_job(ns, job("has", [task("w", 8, cpu="1")], minimum=1, queue=sure))
     running(api, ns, "has", 8)
     api.create_job(ns, job("wants", [task("w", 4, cpu="1")], minimum=1, queue=queues("other")))
