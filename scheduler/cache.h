@@ -140,6 +140,7 @@ enum minimum_trouble {
 struct job_taking {
     uint64_t state;   /* cache_chances */
     int64_t again_ns; /* loop time before which it is not looked at again */
+    int64_t due_ns;   /* loop time at which it is, though nothing has changed */
     uint16_t vain;
 };
 
@@ -343,6 +344,7 @@ struct cache {
     bool quotas_known;  /* all namespaces have theirs; they are followed only when wanted */
     uint64_t quotas_rv; /* newest version of a quota: it and all older changes of any are known */
     bool budgets_known; /* all namespaces have theirs; likewise */
+    uint64_t eased;     /* grows when a budget may let somebody go whom it kept before */
     VEC(struct sched_node *) nodes; /* NULL where one was removed */
     VEC(uint32_t) free_indices;
     struct resource_vector allocatable, used,
@@ -401,8 +403,8 @@ bool cache_set_quota(struct cache *cache, const char *ns, const char *name,
                      struct resourcequota *quota);
 /* All quotas there are have been set. */
 void cache_quotas_known(struct cache *cache);
-/* The budget is this from now on (NULL: gone). */
-void cache_set_budget(struct cache *cache, const char *ns, const char *name,
+/* The budget is this from now on (NULL: gone). True when it may let more go than before. */
+bool cache_set_budget(struct cache *cache, const char *ns, const char *name,
                       struct poddisruptionbudget *budget);
 /* All budgets there are have been set. */
 void cache_budgets_known(struct cache *cache);

@@ -3,6 +3,7 @@
  */
 #include "scheduler/actions/taking.h"
 #include "base/alloc.h"
+#include "base/timefmt.h"
 #include "loop/backoff.h"
 #include "scheduler/actions/actions.h"
 #include "scheduler/evict/evictor.h"
@@ -68,24 +69,56 @@ static bool is_between_queues(const struct taking *taking)
     return taking->type->kind == EVICT_RECLAIM || taking->type->kind == EVICT_GANG_RECLAIM;
 }
 
+/* Differs when somebody may find room, or be evicted, who could not before. */
+static uint64_t state_of(const struct cache *cache)
+{
+    return cache_chances(cache) + cache->eased;
+}
+
+/* When a job for which nobody could be evicted is looked at again; INT64_MAX: when something has
+ * changed. */
+static int64_t next_look(const struct cache *cache, const struct job_taking *last)
+{
+    return last->state != state_of(cache) ? last->again_ns : last->due_ns;
+}
+
 /* Nothing has changed since nobody could be evicted for it, or too little time has passed. */
 static bool is_in_vain(struct scheduler *scheduler, struct sched_job *job, enum eviction_kind kind)
 {
     const struct job_taking *last = &job->taking[kind];
-    int64_t wait = last->again_ns - loop_now(scheduler->params.loop);
-    if (!last->vain || last->state == cache_chances(&scheduler->cache))
+    int64_t next = next_look(&scheduler->cache, last);
+    int64_t wait = next - loop_now(scheduler->params.loop);
+    if (!last->vain || next == INT64_MAX)
         return last->vain > 0;
     if (wait > 0)
         loop_timer_set_earlier(scheduler->params.loop, &job->timer, wait);
     return wait > 0;
 }
 
-static void note_vain(struct scheduler *scheduler, struct sched_job *job, enum eviction_kind kind)
+int64_t taking_look(const struct scheduler *scheduler, const struct sched_job *job)
 {
+    const int64_t now_ns = loop_now(scheduler->params.loop);
+    int64_t next = INT64_MAX;
+    for (int kind = 0; kind < JOB_TAKING_COUNT; kind++) {
+        const struct job_taking *last = &job->taking[kind];
+        int64_t at_ns = last->vain ? next_look(&scheduler->cache, last) : INT64_MAX;
+        if (at_ns > now_ns && at_ns < next)
+            next = at_ns;
+    }
+    return next;
+}
+
+static void note_vain(struct scheduler *scheduler, struct sched_job *job, enum eviction_kind kind,
+                      int64_t due_ns)
+{
+    struct loop *loop = scheduler->params.loop;
     struct job_taking *last = &job->taking[kind];
     int64_t delay = backoff_delay(VAIN_FIRST, VAIN_MOST, last->vain);
-    last->again_ns = loop_now(scheduler->params.loop) + delay;
-    last->state = cache_chances(&scheduler->cache);
+    last->again_ns = loop_now(loop) + delay;
+    last->due_ns =
+        due_ns == INT64_MAX ? INT64_MAX : time_add(loop_now(loop), due_ns - loop_wall(loop));
+    last->state = state_of(&scheduler->cache);
+    cache_dirty(&scheduler->cache, job); /* its timer follows */
     if (last->vain < UINT16_MAX)
         last->vain++;
 }
@@ -138,7 +171,7 @@ static void end_plan(struct scheduler *scheduler, struct taking *taking)
                config_job_ready(scheduler->config, job)) {
         vec_push(&taking->again, job);
     } else {
-        note_vain(scheduler, job, taking->type->kind);
+        note_vain(scheduler, job, taking->type->kind, evict_plan_due(taking->plan));
     }
     evict_plan_free(taking->plan);
     taking->plan = NULL;

@@ -25,6 +25,10 @@ int taking_open_pods(struct action *action, struct error *err);
 int taking_open_jobs(struct action *action, struct error *err);
 void taking_close(struct action *action);
 
+/* When (loop time) to look at the job again, since somebody may be evicted for it then; INT64_MAX
+ * for never. */
+int64_t taking_look(const struct scheduler *scheduler, const struct sched_job *job);
+
 /* For struct action_type. */
 void *taking_begin(struct scheduler *scheduler, const struct taking_type *type);
 bool taking_step(struct scheduler *scheduler, void *state);

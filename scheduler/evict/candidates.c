@@ -135,6 +135,17 @@ static void add_owner(struct evict_plan *plan, struct sched_job *job, size_t fir
                                                   .partly = partly}));
 }
 
+/* Says when that may change by itself, too. */
+static bool might_go(struct evict_plan *plan, const struct sched_task *task, bool best_effort)
+{
+    if (!may_go(plan, task, best_effort))
+        return false;
+    int64_t until_ns = task->pod->spared_until_ns;
+    if (until_ns > plan->wall_ns && until_ns < plan->due_ns)
+        plan->due_ns = until_ns;
+    return evict_lets_go(plan, task);
+}
+
 static void take_leaving(struct evict_plan *plan, struct sched_task *task)
 {
     vec_push(&plan->leaving, ((struct evict_leaving){task, task->node}));
@@ -155,7 +166,7 @@ static void collect_job(struct evict_plan *plan, struct sched_job *job, bool bes
         struct sched_task *task = container_of(link, struct sched_task, link);
         if (will_leave(plan, task))
             take_leaving(plan, task);
-        else if (gives && may_go(plan, task, best_effort) && evict_lets_go(plan, task))
+        else if (gives && might_go(plan, task, best_effort))
             add_candidate(plan, task);
         else
             partly = partly || is_live(task);

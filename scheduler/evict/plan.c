@@ -52,6 +52,7 @@ struct evict_plan *evict_plan_new(struct scheduler *scheduler, struct sched_job 
     plan->job = job;
     plan->rules = *rules;
     plan->wall_ns = loop_wall(scheduler->params.loop);
+    plan->due_ns = INT64_MAX;
     plan->outcome = EVICT_NOTHING;
     plan->gang = !config_job_ready(scheduler->config, job);
     buf_init(&plan->why, 4 * WHY_TEXT_MAX);
@@ -423,6 +424,11 @@ bool evict_plan_step(struct evict_plan *plan)
 enum evict_outcome evict_plan_outcome(const struct evict_plan *plan)
 {
     return plan->outcome;
+}
+
+int64_t evict_plan_due(const struct evict_plan *plan)
+{
+    return plan->due_ns;
 }
 
 const struct evict_victim *evict_plan_victims(struct evict_plan *plan, size_t *ret_n)

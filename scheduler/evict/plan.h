@@ -64,6 +64,9 @@ struct evict_plan *evict_plan_new(struct scheduler *scheduler, struct sched_job 
 bool evict_plan_step(struct evict_plan *plan);
 /* When it is done. */
 enum evict_outcome evict_plan_outcome(const struct evict_plan *plan);
+/* When (wall time) the answer may be another though nothing changes, since the cooldown of somebody
+ * who might go ends; INT64_MAX for never. */
+int64_t evict_plan_due(const struct evict_plan *plan);
 /* Once decided: takes everything back in the cache, and returns who is to go and where the pods are
  * to be placed. The arrays are the plan's. */
 const struct evict_victim *evict_plan_victims(struct evict_plan *plan, size_t *ret_n);

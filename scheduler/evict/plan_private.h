@@ -96,6 +96,7 @@ struct evict_plan {
     enum evict_outcome outcome;
     bool gang; /* all that it wants, or nothing */
     int64_t wall_ns;
+    int64_t due_ns; /* wall time at which the first cooldown of a candidate ends, or INT64_MAX */
 
     size_t cursor; /* into the map of jobs, the nodes or the units, by stage */
     VEC(struct evict_owner) owners;
