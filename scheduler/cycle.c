@@ -23,6 +23,7 @@
 #define SLICE_WORK 20000
 #define SLICE_NS (5 * NSEC_PER_MSEC)
 #define STEP_WORK 10   /* units of a step apart from what it counts itself */
+#define VOLUME_LOOKS 8 /* looks at a volume that count as one unit */
 #define CLOCK_STEPS 16 /* steps between looks at the clock */
 
 static void turn(void *arg);
@@ -82,6 +83,7 @@ static void take_config(struct scheduler *scheduler)
     sched_config_free(scheduler->config);
     scheduler->config = scheduler->next_config;
     scheduler->next_config = NULL;
+    config_attach(scheduler->config, scheduler);
     reserve_drop_all(&scheduler->cache);
     cache_room(&scheduler->cache);
     waiting_config_changed(&scheduler->cache);
@@ -212,7 +214,7 @@ static bool slice(struct scheduler *scheduler)
                 break;
             cycle->stage++;
         }
-        cache->work += STEP_WORK;
+        cache->work += STEP_WORK + volumes_take_looks(cache->volumes) / VOLUME_LOOKS;
         if (steps % CLOCK_STEPS == 0)
             spent = loop_now_fresh(loop) - started;
         if (cache->work - work >= SLICE_WORK || spent >= SLICE_NS) {

@@ -168,6 +168,14 @@ const struct group_limit *group_limit_of(const struct sched_queue *queue,
     return limit_on(queue, node);
 }
 
+/* What pods have, and what is held for others. */
+static int64_t used_of(const struct group_limit *limit, uint32_t id)
+{
+    int64_t sum = resource_set_get(&limit->used, id);
+    (void)resource_sum_add(&sum, resource_set_get(&limit->held, id));
+    return sum;
+}
+
 bool group_limit_exceeded(const struct group_limit *limit, const struct resource_set *request)
 {
     for (uint32_t i = 0; i < limit->most.n; i++) {
@@ -175,12 +183,26 @@ bool group_limit_exceeded(const struct group_limit *limit, const struct resource
         int64_t sum = resource_set_get(request, id);
         if (!sum)
             continue;
-        (void)resource_sum_add(&sum, resource_set_get(&limit->used, id));
-        (void)resource_sum_add(&sum, resource_set_get(&limit->held, id));
+        (void)resource_sum_add(&sum, used_of(limit, id));
         if (sum > limit->most.items[i].amount)
             return true;
     }
     return false;
+}
+
+uint64_t group_limit_places(const struct group_limit *limit, const struct resource_set *request)
+{
+    uint64_t places = UINT64_MAX;
+    for (uint32_t i = 0; i < limit->most.n; i++) {
+        uint32_t id = limit->most.items[i].id;
+        int64_t amount = resource_set_get(request, id);
+        int64_t left = limit->most.items[i].amount - used_of(limit, id);
+        if (amount <= 0)
+            continue;
+        uint64_t here = left > 0 ? (uint64_t)(left / amount) : 0;
+        places = here < places ? here : places;
+    }
+    return places;
 }
 
 /* ---- the audit ------------------------------------------------------------------------------- */

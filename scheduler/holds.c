@@ -243,6 +243,22 @@ bool holds_remove(struct cache *cache, struct reservation *reservation, struct p
     return false;
 }
 
+bool holds_remove_on(struct cache *cache, struct reservation *reservation,
+                     const struct sched_node *node, struct pod_class *cls)
+{
+    for (size_t at = reservation->holds.n; at-- > 0;) {
+        struct node_hold *hold = reservation->holds.items[at];
+        struct hold_part *part = hold->node == node ? part_of(hold, cls) : NULL;
+        if (!part)
+            continue;
+        let_go(cache, hold, part, 1);
+        if (!hold->parts.n)
+            hold_free(hold, at);
+        return true;
+    }
+    return false;
+}
+
 static void empty_hold(struct cache *cache, struct reservation *reservation, size_t at)
 {
     struct node_hold *hold = reservation->holds.items[at];

@@ -72,6 +72,9 @@ bool holds_add(struct cache *cache, struct reservation *reservation, struct sche
  * else (with `any`) on some node; false when there is none. */
 bool holds_remove(struct cache *cache, struct reservation *reservation, struct pod_class *cls,
                   bool any);
+/* Lets go the place of one pod of that class on the node; false when there is none. */
+bool holds_remove_on(struct cache *cache, struct reservation *reservation,
+                     const struct sched_node *node, struct pod_class *cls);
 /* The node has changed, or is about to go: nothing is held there any more, but where others are
  * evicted for it and the node stays; and of the rest no more than the part of the cluster. */
 void holds_node_changed(struct cache *cache, struct sched_node *node);

@@ -143,6 +143,13 @@ static struct sched_config *first_config(struct app *app, struct error *err)
 
 /* ---- the application ------------------------------------------------------------------------- */
 
+/* For the extender, who is no part of Kubernetes. */
+static struct kube_transport *connect_to(void *arg, const char *url, struct error *err)
+{
+    struct process *process = arg;
+    return kube_transport_curl_for_url(process->loop, url, "pumice-scheduler", err);
+}
+
 static void start_scheduler(struct app *app, struct sched_config *config)
 {
     struct process *process = app->process;
@@ -158,6 +165,8 @@ static void start_scheduler(struct app *app, struct sched_config *config)
         .node_selector = options.node_selector.items,
         .node_selector_count = options.node_selector.n,
         .config = config,
+        .connect = connect_to,
+        .connect_arg = process,
     };
     informers_init(&app->informers, process->loop, process->transport);
     params.priorityclasses = follow(app, &priorityclass_store_type, PATH_PRIORITYCLASSES);

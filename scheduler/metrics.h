@@ -38,6 +38,9 @@ void metrics_decision(struct scheduler *scheduler, const char *action, size_t vi
 #define METRICS_EVICTION_GONE "gone"
 #define METRICS_EVICTION_REFUSED "refused"
 void metrics_eviction(struct scheduler *scheduler, const char *result);
+/* A call of the extender is over: whether it had an answer of use, and how long it took. */
+void metrics_extender(struct scheduler *scheduler, const char *verb, bool answered,
+                      int64_t took_ns);
 /* A bind took effect, or failed. */
 void metrics_bind(struct scheduler *scheduler, const struct pod *pod, bool bound);
 

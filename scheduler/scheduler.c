@@ -100,6 +100,7 @@ struct scheduler *scheduler_new(const struct scheduler_params *params)
     queues_init(scheduler);
     tally_init(scheduler);
     apply_init(scheduler);
+    config_attach(scheduler->config, scheduler);
     return scheduler;
 }
 

@@ -31,6 +31,10 @@ struct scheduler_params {
     const char *const *node_selector; /* "key:value"; any one admits a node; none: all nodes */
     size_t node_selector_count;
     struct sched_config *config; /* taken over */
+    /* A transport to some HTTP server, for plugins; taken over by the caller. NULL and `err` when
+     * there is none. May be NULL. */
+    struct kube_transport *(*connect)(void *arg, const char *url, struct error *err);
+    void *connect_arg;
 };
 
 enum change_kind {

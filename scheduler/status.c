@@ -363,7 +363,8 @@ static int64_t next_look(const struct scheduler *scheduler, const struct sched_j
         next = earlier(next, job->why.since_ns + TELLER_DELAY);
     next = earlier(next, reserve_look(scheduler, job));
     next = earlier(next, evictor_look(scheduler, job));
-    next = earlier(next, taking_look(job, now));
+    if (!list_empty(&job->place))
+        next = earlier(next, taking_look(scheduler, job));
     if (job->phase == JOB_INQUEUE && !job_gang_possible(job) &&
         now - job->last_arrival_ns < JOB_CLAIM_NS)
         next = earlier(next, job->last_arrival_ns + JOB_CLAIM_NS);

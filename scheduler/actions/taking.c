@@ -75,19 +75,37 @@ static uint64_t state_of(const struct cache *cache)
     return cache_chances(cache) + cache->eased;
 }
 
+/* When a job for which nobody could be evicted is looked at again; INT64_MAX: when something has
+ * changed. */
+static int64_t next_look(const struct cache *cache, const struct job_taking *last)
+{
+    return last->state != state_of(cache) ? last->again_ns : last->due_ns;
+}
+
 /* Nothing has changed since nobody could be evicted for it, or too little time has passed. */
 static bool is_in_vain(struct scheduler *scheduler, struct sched_job *job, enum eviction_kind kind)
 {
-    struct job_taking *last = &job->taking[kind];
-    bool changed = last->state != state_of(&scheduler->cache);
-    if (changed && last->again_ns < last->due_ns)
-        last->due_ns = last->again_ns;
-    int64_t wait = last->due_ns - loop_now(scheduler->params.loop);
-    if (!last->vain || last->due_ns == INT64_MAX)
+    const struct job_taking *last = &job->taking[kind];
+    int64_t next = next_look(&scheduler->cache, last);
+    int64_t wait = next - loop_now(scheduler->params.loop);
+    if (!last->vain || next == INT64_MAX)
         return last->vain > 0;
     if (wait > 0)
         loop_timer_set_earlier(scheduler->params.loop, &job->timer, wait);
     return wait > 0;
+}
+
+int64_t taking_look(const struct scheduler *scheduler, const struct sched_job *job)
+{
+    const int64_t now_ns = loop_now(scheduler->params.loop);
+    int64_t next = INT64_MAX;
+    for (int kind = 0; kind < JOB_TAKING_COUNT; kind++) {
+        const struct job_taking *last = &job->taking[kind];
+        int64_t at_ns = last->vain ? next_look(&scheduler->cache, last) : INT64_MAX;
+        if (at_ns > now_ns && at_ns < next)
+            next = at_ns;
+    }
+    return next;
 }
 
 static void note_vain(struct scheduler *scheduler, struct sched_job *job, enum eviction_kind kind,
@@ -100,21 +118,9 @@ static void note_vain(struct scheduler *scheduler, struct sched_job *job, enum e
     last->due_ns =
         due_ns == INT64_MAX ? INT64_MAX : time_add(loop_now(loop), due_ns - loop_wall(loop));
     last->state = state_of(&scheduler->cache);
+    cache_dirty(&scheduler->cache, job); /* its timer follows */
     if (last->vain < UINT16_MAX)
         last->vain++;
-    if (last->due_ns != INT64_MAX)
-        loop_timer_set_earlier(loop, &job->timer, last->due_ns - loop_now(loop));
-}
-
-int64_t taking_look(const struct sched_job *job, int64_t now)
-{
-    int64_t look = INT64_MAX;
-    for (size_t i = 0; i < JOB_TAKING_COUNT; i++) {
-        const struct job_taking *last = &job->taking[i];
-        if (last->vain && last->due_ns > now && last->due_ns < look)
-            look = last->due_ns;
-    }
-    return look;
 }
 
 static bool may_take(struct scheduler *scheduler, const struct taking *taking,

@@ -5,8 +5,8 @@
  * Each action evicts for the jobs that starve by config_job_starving, one after the other in the
  * order in which queues and jobs take turns: evict/plan.h decides, evict/evictor.h carries out. A
  * job for which nobody could be evicted is not looked at again before something changed that could
- * matter, and then after a while that grows from 1 to 30 seconds; or when the answer may
- * be another by itself (evict_plan_due). Lives within one run of an action; loop thread only.
+ * matter, and then after a while that grows from 1 to 30 seconds. Lives within one run of an
+ * action; loop thread only.
  */
 #ifndef PUMICE_SCHEDULER_ACTIONS_TAKING_H
 #define PUMICE_SCHEDULER_ACTIONS_TAKING_H
@@ -25,9 +25,9 @@ int taking_open_pods(struct action *action, struct error *err);
 int taking_open_jobs(struct action *action, struct error *err);
 void taking_close(struct action *action);
 
-/* When (loop time) a job for which nobody could be evicted is to be looked at again, INT64_MAX for
- * not by itself. */
-int64_t taking_look(const struct sched_job *job, int64_t now);
+/* When (loop time) to look at the job again, since somebody may be evicted for it then; INT64_MAX
+ * for never. */
+int64_t taking_look(const struct scheduler *scheduler, const struct sched_job *job);
 
 /* For struct action_type. */
 void *taking_begin(struct scheduler *scheduler, const struct taking_type *type);

@@ -2,8 +2,8 @@
  * Decisions of the scheduler before this one, as far as pods show them. See evictor.h.
  *
  * Who was to be evicted is not known any more; but whoever was asked terminates. Where a place that
- * a pod shows is not free and will not be either, somebody was not asked in time: the job then
- * decides afresh, and what terminates already counts for it.
+ * a pod shows is not free and will not be either, somebody was not asked in time: the other places
+ * stay held, and the job decides again, for which these count as free.
  */
 #include "base/log.h"
 #include "scheduler/evict/evictor_private.h"
@@ -76,13 +76,25 @@ static bool is_backed(const struct node_hold *hold, const struct resource_vector
     return true;
 }
 
-static bool is_sound(const struct evict_decision *decision, const struct resource_vector *releasing)
+static uint32_t pods_of(const struct node_hold *hold)
 {
-    const struct reservation *reservation = decision->job->reservation;
-    for (size_t i = 0; i < reservation->holds.n; i++)
-        if (!is_backed(reservation->holds.items[i], releasing))
-            return false;
-    return true;
+    uint32_t pods = 0;
+    for (size_t i = 0; i < hold->parts.n; i++)
+        pods += hold->parts.items[i].pods;
+    return pods;
+}
+
+/* Lets go the places on a node for which nobody was asked to go. */
+static void trim_hold(struct evict_decision *decision, struct node_hold *hold,
+                      const struct resource_vector *releasing)
+{
+    struct cache *cache = &decision->scheduler->cache;
+    for (uint32_t pods = pods_of(hold); pods && !is_backed(hold, releasing); pods--) {
+        struct pod_class *cls = hold->parts.items[hold->parts.n - 1].cls;
+        (void)holds_remove_on(cache, decision->job->reservation, hold->node, cls);
+        decision->places--;
+        decision->partial = true;
+    }
 }
 
 static void drop_unsound(struct scheduler *scheduler, const struct resource_vector *releasing)
@@ -90,10 +102,13 @@ static void drop_unsound(struct scheduler *scheduler, const struct resource_vect
     list_each(link, &scheduler->decisions)
     {
         struct evict_decision *decision = container_of(link, struct evict_decision, link);
-        bool sound = is_sound(decision, releasing);
-        log_info("a job has places from a decision before podgroup=%s/%s places=%u kept=%s",
-                 decision->job->ns, decision->job->name, decision->places, sound ? "yes" : "no");
-        if (!sound)
+        struct reservation *reservation = decision->job->reservation;
+        uint32_t places = decision->places;
+        for (size_t at = reservation->holds.n; at-- > 0;)
+            trim_hold(decision, reservation->holds.items[at], releasing);
+        log_info("a job has places from a decision before podgroup=%s/%s places=%u kept=%u",
+                 decision->job->ns, decision->job->name, places, decision->places);
+        if (!decision->places)
             evict_decision_forget(decision);
     }
 }

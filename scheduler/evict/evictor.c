@@ -31,6 +31,7 @@ struct evict_decision *evict_decision_open(struct scheduler *scheduler, struct s
     decision->scheduler = scheduler;
     decision->job = job;
     decision->action = action;
+    decision->gang = !config_job_ready(scheduler->config, job);
     decision->since_ns = decision->due_ns = loop_now(scheduler->params.loop);
     list_init(&decision->victims);
     list_init(&decision->link);
@@ -49,12 +50,20 @@ void evict_decision_hold(struct evict_decision *decision, struct sched_task *tas
     decision->places++;
 }
 
+/* What is left of a decision before a restart stands only until the next. */
+static bool is_open_to_more(const struct sched_job *job)
+{
+    return !job->decision || job->decision->partial;
+}
+
 void evictor_start(struct scheduler *scheduler, struct sched_job *job,
                    const struct evict_victim *victims, size_t victim_count,
                    const struct evict_place *places, size_t place_count, const char *action)
 {
-    if (!scheduler->leading || scheduler->stopping || job->decision)
+    if (!scheduler->leading || scheduler->stopping || !is_open_to_more(job))
         return;
+    if (job->decision)
+        evict_decision_forget(job->decision);
     struct evict_decision *decision = evict_decision_open(scheduler, job, action);
     decision->count = (uint32_t)victim_count;
     evict_say_decided(scheduler, job, victims, victim_count, action);
@@ -77,7 +86,7 @@ void evictor_evict(struct scheduler *scheduler, struct sched_task *task, const c
 
 bool evictor_may(const struct scheduler *scheduler, const struct sched_job *job)
 {
-    return scheduler->leading && !scheduler->stopping && !job->decision &&
+    return scheduler->leading && !scheduler->stopping && is_open_to_more(job) &&
            job->evict_ns <= loop_now(scheduler->params.loop);
 }
 
@@ -214,7 +223,7 @@ static enum ending ending_of(const struct evict_decision *decision)
         return PLACED;
     if (!job_waiting(job) || !config_job_possible(scheduler->config, job))
         return USELESS;
-    if (!job->reservation || holds_pods(job->reservation) < decision->places)
+    if (!job->reservation || holds_pods(job->reservation) + decision->used < decision->places)
         return LOST;
     if (decision->pointless)
         return POINTLESS;
@@ -249,12 +258,29 @@ int64_t evictor_look(const struct scheduler *scheduler, const struct sched_job *
     return next;
 }
 
-void evictor_placed(struct scheduler *scheduler, struct sched_job *job)
+/* The place of a pod that has its node: there, else any other. */
+static void use_place(struct evict_decision *decision, const struct sched_task *task)
 {
-    if (!job->decision)
+    struct cache *cache = &decision->scheduler->cache;
+    struct reservation *reservation = decision->job->reservation;
+    struct pod_class *cls = task->pod->cls;
+    if (reservation && (holds_remove_on(cache, reservation, task->node, cls) ||
+                        holds_remove(cache, reservation, cls, true)))
+        decision->used++;
+}
+
+void evictor_placed(struct scheduler *scheduler, struct sched_job *job,
+                    struct sched_task *const *tasks, size_t n)
+{
+    struct evict_decision *decision = job->decision;
+    if (!decision)
         return;
-    job->decision->placed = true;
-    let_go(job->decision);
+    for (size_t i = 0; i < n && !decision->gang; i++)
+        use_place(decision, tasks[i]);
+    if (decision->gang || decision->used >= decision->places) {
+        decision->placed = true;
+        let_go(decision);
+    }
     cache_dirty(&scheduler->cache, job);
 }
 

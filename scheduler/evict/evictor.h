@@ -51,8 +51,10 @@ bool evictor_may(const struct scheduler *scheduler, const struct sched_job *job)
 void evictor_adopt(struct scheduler *scheduler);
 /* The pod has changed, or is gone. */
 void evictor_pod_changed(struct scheduler *scheduler, const char *uid);
-/* The job has been given the nodes that it lacked: its places are let go. */
-void evictor_placed(struct scheduler *scheduler, struct sched_job *job);
+/* These pods of the job have been given their nodes, and it has its minimum. What was decided for
+ * that is over; of what was decided for pods above it, as many places are let go. */
+void evictor_placed(struct scheduler *scheduler, struct sched_job *job,
+                    struct sched_task *const *tasks, size_t n);
 /* The job, or one of its pods, or of its victims, changed: ends its decision when it is over. */
 void evictor_check(struct scheduler *scheduler, struct sched_job *job);
 /* When (loop time) to look at the job again, INT64_MAX for never. */

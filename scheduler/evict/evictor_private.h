@@ -15,8 +15,11 @@ struct evict_decision {
     struct list victims;         /* struct evict_call, of those that are still there */
     uint32_t count;              /* of victims, those that are gone included */
     uint32_t places;             /* held for pods of the job */
+    uint32_t used;               /* places that were let go because such a pod was placed */
+    bool gang;                   /* for the job's minimum; else for pods above it */
     bool placed;                 /* the job has been given nodes */
     bool adopted;                /* made before a restart: its victims are not known */
+    bool partial;                /* likewise, and not all were asked to go: the job decides again */
     bool pointless;              /* a victim cannot be evicted */
     int64_t since_ns;            /* loop time */
     int64_t gone_ns;             /* loop time at which a victim was last seen to be gone, or 0 */

@@ -23,7 +23,8 @@
     X(drf)                                                                                         \
     X(proportion)                                                                                  \
     X(capacity)                                                                                    \
-    X(binpack)
+    X(binpack)                                                                                     \
+    X(extender)
 
 #define PLUGIN_DECLARE(name) extern const struct plugin_type plugin_##name;
 PLUGINS(PLUGIN_DECLARE)

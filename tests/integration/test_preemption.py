@@ -151,7 +151,7 @@ def test_two_elastic_queues_do_not_take_turns(api, ns, pool, queues):
 
 def test_what_is_guaranteed_stays(api, ns, pool, queues):
     pool(conf=ELASTIC, cpu="8")
-    sure = queues("sure", weight=1, guarantee={"resource": {"cpu": "6"}})
+    sure = queues("sure", weight=1, guarantee={"resource": {"cpu": "6"}}, deserved={"cpu": "6"})
     api.create_job(ns, job("has", [task("w", 8, cpu="1")], minimum=1, queue=sure))
     running(api, ns, "has", 8)
     api.create_job(ns, job("wants", [task("w", 4, cpu="1")], minimum=1, queue=queues("other")))
@@ -254,7 +254,7 @@ def test_a_scheduler_killed_between_decision_and_eviction(api, ns, pool, priorit
     pool(conf=PRIORITIES, cpu="6")
     classes = priorities(low=10, high=20)
     api.create_job(ns, graded("low", [stubborn(6, 10)], classes["low"], minimum=1))
-    running(api, ns, "low", 6)
+    first = set(running(api, ns, "low", 6))
     evictions = {"verb": "create", "resource": "pods", "subresource": "eviction"}
     held = {"match": evictions, "skip": 2, "action": {"type": "delay", "ms": 60000}}
     with proxied(controlplane, pumice.scheduler, build(tmp_path), tmp_path, [held]):
@@ -268,4 +268,4 @@ def test_a_scheduler_killed_between_decision_and_eviction(api, ns, pool, priorit
         pumice.scheduler.start()
     running(api, ns, "high", 4, timeout=60)
     settled(api, ns, {"low": 2, "high": 4}, stay=4)
-    assert len(set(evicted(api, ns))) == 4
+    assert len(first & set(running(api, ns, "low", 2))) == 2  # Events of who was killed may be lost

@@ -19,7 +19,7 @@
 #include <stdio.h>
 
 struct test_pod {
-    char name[NAME_SIZE], group[NAME_SIZE], role[NAME_SIZE], node[NAME_SIZE], uid[NAME_SIZE];
+    char name[NAME_SIZE], group[NAME_SIZE], role[NAME_SIZE], node[NAME_SIZE], uid[UID_SIZE];
     char *spec; /* owned; members of the spec after schedulerName, beginning with a comma, or "" */
     char *labels; /* owned; members of its labels, or "" */
     const char *phase;
@@ -39,7 +39,7 @@ struct test_pod {
 };
 
 struct test_group {
-    char name[NAME_SIZE], uid[NAME_SIZE];
+    char name[NAME_SIZE], uid[UID_SIZE];
     char *meta;   /* owned; more members of the metadata, beginning with a comma, or "" */
     char *spec;   /* owned; members of the spec */
     char *status; /* owned; JSON */

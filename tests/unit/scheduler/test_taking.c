@@ -22,8 +22,8 @@ void __wrap_evictor_decide(struct scheduler *scheduler, struct sched_job *job,
 }
 
 #define CONF(plugins)                                                                              \
-    "actions: \"enqueue, allocate, preempt\"\ntiers:\n- plugins:\n  - name: priority\n  - name: "  \
-    "gang\n  - name: predicates\n" plugins
+    "actions: \"enqueue, allocate, preempt\"\ntiers:\n- plugins:\n  - name: priority\n"            \
+    "  - name: gang\n    enablePreemptable: false\n  - name: predicates\n" plugins
 
 /* A pod of job "low" runs on the one CPU that there is; since `age_s` seconds. */
 static void put_runner(struct cluster *c, const char *labels, int64_t age_s)
@@ -93,8 +93,8 @@ static void a_budget_that_lets_go_is_noticed(void **state)
     struct cluster *c = world_new(CONF(""), "", 10);
     struct store *budgets = store_new(&poddisruptionbudget_store_type);
     scheduler_follow_budgets(c->scheduler, budgets);
-    show_budget(c, budgets, 0);
     sync_store(budgets, c->rv);
+    show_budget(c, budgets, 0);
     run_for(c, 60 * NSEC_PER_SEC);
     assert_int_equal(decisions, 0);
     show_budget(c, budgets, 1);
