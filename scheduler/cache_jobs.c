@@ -236,13 +236,13 @@ static void read_status(const struct cache *cache, struct sched_job *job,
 
 /* Whether its pods may be evicted, and how many of them. */
 static void set_eviction(struct cache *cache, struct sched_job *job,
-                         const struct podgroup *podgroup, int32_t min_before)
+                         const struct podgroup *podgroup, bool known, int32_t min_before)
 {
     const int32_t priority =
         priorityclass_value(cache->priorityclasses, podgroup->priority_class_name);
     const enum preemptable preemptable = preemptable_of(&podgroup->meta);
-    if (job->priority != priority || job->preemptable != preemptable ||
-        job->min_member != min_before)
+    if (known && (job->priority != priority || job->preemptable != preemptable ||
+                  job->min_member != min_before))
         cache_room(cache); /* others may have it evicted, and enter because of that */
     job->preemptable = preemptable;
     job->priority = priority;
@@ -274,7 +274,7 @@ bool cache_set_podgroup(struct cache *cache, const char *ns, const char *name,
         intern_ref(podgroup->priority_class_name);
         intern_put(job->priority_class);
         job->priority_class = podgroup->priority_class_name;
-        set_eviction(cache, job, podgroup, min_before);
+        set_eviction(cache, job, podgroup, same, min_before);
         job->failed_at = UINT64_MAX;
         cache_ask_again(job);
         cache_dirty(cache, job);
