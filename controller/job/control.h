@@ -139,7 +139,7 @@ struct job_control {
     struct list creates;                    /* struct pod_create.link */
     uint32_t create_count;                  /* of them */
     uint32_t first_task;                    /* whose pods are created first, see fill.c */
-    uint32_t lost;      /* creates cut off without effect since the last that went through */
+    uint32_t lost;      /* creates without effect or refusal since the last that went through */
     struct map deletes; /* pod UID -> struct pod_delete under way */
     struct backoff delete_backoff; /* grows while deletes are refused */
     struct loop_timer delete_hold; /* active: none before it fires */

@@ -13,7 +13,7 @@
 #include "controller/plugins/plugin.h"
 
 #define CREATE_TIMEOUT (30 * NSEC_PER_SEC)
-#define LOST_MOST 8 /* creates lost in a row before the job waits */
+#define LOST_MOST 100 /* creates lost in a row before the job waits: as many as are in flight */
 
 struct pod_create {
     struct list link; /* job_control.creates */
@@ -168,13 +168,16 @@ static void refused(struct pod_create *create, const struct kube_result *answer)
     create_settle(create);
 }
 
-/* The request never got there: a few are made anew at once. */
-static void lost(struct pod_create *create)
+/*
+ * The pod is not there, and it was not refused: the connection broke, or the quota's own count was
+ * written by somebody else at that moment (409). Such creates are made anew at once, for a while.
+ */
+static void lost(struct pod_create *create, const struct kube_result *answer)
 {
-    if (create->why->outcome == KUBE_IN_DOUBT && ++create->control->lost <= LOST_MOST)
+    if (create->control->lost++ < LOST_MOST)
         create_settle(create);
     else
-        refused(create, create->why);
+        refused(create, answer);
 }
 
 /* ---- doubts -----------------------------------------------------------------------------------
@@ -239,8 +242,10 @@ static void looked_up(const struct kube_result *result, void *arg)
         found(create, result->body);
     else if (result->error.cls != ERROR_NOT_FOUND)
         lookup_again(create);
+    else if (create->why && create->why->outcome == KUBE_IN_DOUBT)
+        lost(create, create->why);
     else if (create->why)
-        lost(create);
+        refused(create, create->why);
     else
         create_settle(create);
 }
@@ -319,6 +324,8 @@ static void created(const struct kube_result *result, void *arg)
             create->why->body = STR_NULL;
         }
         create_lookup(create);
+    } else if (result->error.cls == ERROR_CONFLICT) {
+        lost(create, result);
     } else {
         refused(create, result);
     }

@@ -91,6 +91,29 @@ static void a_task_that_is_refused_keeps_no_other(void **state)
     assert_int_equal(play_pod_count(server), 600);
 }
 
+/* Quotas are counted by several API servers: now and then some creates come too late for all. */
+static unsigned conflicts;
+
+static int quota_conflict(struct server *server, const struct kube_call_spec *spec)
+{
+    (void)server;
+    return makes_pod(spec) && conflicts++ % 100 < 20 ? 409 : 0;
+}
+
+static void conflicts_of_a_quota_are_no_refusals(void **state)
+{
+    struct server *server = *state;
+
+    server->group_phase = "Inqueue";
+    server->pod_phase = "Running";
+    server->fault = quota_conflict;
+    conflicts = 0;
+    play_job(server, SPEC(500, 500));
+    run(server, 2000);
+    assert_int_equal(play_pod_count(server), 500);
+    assert_int_equal(play_lines(&server->said, "FailedCreate"), 0);
+}
+
 /* ---- connections that break --------------------------------------------------------------------
  */
 
@@ -133,11 +156,13 @@ static void creates_that_break_are_no_storm(void **state)
     broken = 0;
     play_job(server, SPEC(100, 10));
     size_t asked = asked_within(server, HALF_A_MINUTE);
+    size_t later = asked_within(server, HALF_A_MINUTE);
     assert_true(has(str_of(play_message(server)), "the connection broke"));
     breaks = NULL;
     run(server, 2 * HALF_A_MINUTE);
     assert_int_equal(play_pod_count(server), 100);
-    assert_in_range(asked + broken, 20, 80);
+    assert_in_range(asked + broken, 20, 300);
+    assert_in_range(later, 2, 12);
 }
 
 static void groups_that_break_are_no_storm(void **state)
@@ -218,13 +243,10 @@ static void a_delete_that_is_refused_keeps_no_other(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_second_pod_is_refused),
-        TEST(every_second_pod_is_refused_by_a_webhook),
-        TEST(a_task_that_is_refused_keeps_no_other),
-        TEST(creates_that_break_are_no_storm),
-        TEST(groups_that_break_are_no_storm),
-        TEST(deletes_that_are_refused_are_no_storm),
-        TEST(a_delete_that_is_refused_keeps_no_other),
+        TEST(every_second_pod_is_refused),           TEST(every_second_pod_is_refused_by_a_webhook),
+        TEST(a_task_that_is_refused_keeps_no_other), TEST(conflicts_of_a_quota_are_no_refusals),
+        TEST(creates_that_break_are_no_storm),       TEST(groups_that_break_are_no_storm),
+        TEST(deletes_that_are_refused_are_no_storm), TEST(a_delete_that_is_refused_keeps_no_other),
     };
 
     server_quiet();
