@@ -171,7 +171,8 @@ static int64_t retry_after(const struct kube_call *call)
 {
     const curl_off_t longest_s = 86400;
     curl_off_t seconds = 0;
-    if (curl_easy_getinfo(call->easy->curl, CURLINFO_RETRY_AFTER, &seconds) != CURLE_OK)
+    if (curl_easy_getinfo(call->easy->curl, CURLINFO_RETRY_AFTER, &seconds) != CURLE_OK ||
+        seconds < 0) /* a date that is past, or nonsense */
         return 0;
     return (seconds < longest_s ? seconds : longest_s) * NSEC_PER_SEC;
 }

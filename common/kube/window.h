@@ -11,7 +11,8 @@
  * without one, at most 60 s; while the request's patience lasts; not those of budgets) and calls
  * that were not sent because the server could not be reached (ERROR_RETRY; 50 ms to 5 s later).
  * Everything else is the caller's to judge: `done` gets the result. While the server answers
- * nothing but 429, or cannot be reached, nothing else is tried either until that time has passed.
+ * nothing but 429, or cannot be reached, nothing else is tried either until that time has passed,
+ * or 5 s: a webhook answers so, too, for one namespace alone.
  *
  * Classes go in the order of enum window_class, except that after two requests of other classes one
  * delete or create goes that has waited at least 50 ms, and after eight one status. WINDOW_EVENT

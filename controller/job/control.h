@@ -36,6 +36,7 @@ struct task_control {
     uint32_t size;
     uint32_t vacant;           /* slots with neither pod nor create, and not finished */
     uint32_t cursor;           /* no vacant slot below */
+    uint32_t next;             /* above `cursor`: creates go on here first, see fill.c */
     struct task_counts counts; /* of the pods in slots, and of finished indices without one */
     uint32_t unbound;          /* pods in slots that wait for a node */
     int32_t old;               /* pods in slots of a version before the job's, */
@@ -140,7 +141,11 @@ struct job_control {
     int32_t seen_version, seen_retry_count; /* of the job, when slots were laid out */
     struct list creates;                    /* struct pod_create.link */
     uint32_t create_count;                  /* of them */
-    struct map deletes;                     /* pod UID -> struct pod_delete under way */
+    uint32_t first_task;                    /* whose pods are created first, see fill.c */
+    uint32_t lost;      /* creates without effect or refusal since the last that went through */
+    struct map deletes; /* pod UID -> struct pod_delete under way */
+    struct backoff delete_backoff; /* grows while deletes are refused */
+    struct loop_timer delete_hold; /* active: none before it fires */
     struct window_flow flow;
     resource_list min_resources; /* cached; what the gang needs at its minimum */
     bool min_resources_known;
