@@ -24,6 +24,7 @@ OUTPUT = ROOT / "build" / "test"
 CORES = str(os.cpu_count() or 1)
 FUZZ_SECONDS = 6
 UNSTEADY_MOST = 3
+LANES = min(2, os.cpu_count() or 1)
 SANITIZER_ENV = {"ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1",
                  "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"}
 KILLED = 124
@@ -196,17 +197,29 @@ def ctest(run, *selection, env=None):
                                   "--output-on-failure", "--output-junit", report, env=env))
 
 
-def pytest(run, *arguments, env=None, cache=("-p", "no:cacheprovider")):
+def pytest(run, *arguments, env=None, cache=("-p", "no:cacheprovider"), each_line=None):
     """A pytest run, in the environment that tests/venv makes."""
     report = OUTPUT / f"{run.name}.xml"
     report.unlink(missing_ok=True)
     python = Path(output_of("tests/venv")) / "bin" / "python"
     run.junit(report, run.command(python, "-m", "pytest", *cache, "--color=no",
-                                  f"--junitxml={report}", *arguments, env=env))
+                                  f"--junitxml={report}", *arguments, env=env, each_line=each_line))
+
+
+def pytest_in_lanes(run, *arguments, **options):
+    """A pytest run in LANES processes at a time, each of which takes the next file when it has done with one.
+
+    The tests must allow it: tests/integration/harness/lanes.py.
+    """
+    def show(line):
+        """The beginning of a test stands in the log alone: that of one that never ends is found there."""
+        return None if line.endswith(" ") and "::" in line and not line.startswith("[") else line
+    pytest(run, "-v", "-n", LANES, "--dist", "loadfile", "--no-loadscope-reorder", *arguments, each_line=show,
+           **options)
 
 
 def pytest_twice(run, *arguments, env=None):
-    """A pytest run whose few failed tests, if any, get a second try on a fresh control plane.
+    """A pytest run in lanes whose few failed tests, if any, get a second try, in one lane on a fresh control plane.
 
     A test that needs it is named as unsteady in the summary: a defect of it or of the product, which is still
     to be found, but of no more than a moment on a machine that others use, too. Many are no accident, and what a
@@ -214,7 +227,7 @@ def pytest_twice(run, *arguments, env=None):
     """
     cache = OUTPUT / f"{run.name}-cache"
     shutil.rmtree(cache, ignore_errors=True)
-    pytest(run, *arguments, env=env, cache=("-o", f"cache_dir={cache}"))
+    pytest_in_lanes(run, *arguments, env=env, cache=("-o", f"cache_dir={cache}"))
     failed = run.failed
     if not 0 < failed <= UNSTEADY_MOST or sanitizer_spoke(OUTPUT / f"{run.name}.xml"):
         return

@@ -29,7 +29,10 @@ def free_port():
 
     It lies below the range from which the kernel takes the ports of outgoing connections: a
     server that is stopped and started again on its port must not find a client sitting on it.
+    Nor one of another lane: of the lanes of a test run (pytest-xdist numbers them) each has ports of its own.
     """
+    lane = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    lanes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     low = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     for _ in range(200):
         port = random.randrange(10000, low) if low > 12000 else 0
@@ -39,7 +42,7 @@ def free_port():
             except OSError:
                 continue
             port = probe.getsockname()[1]
-        if port not in _ports_given:
+        if port % lanes == lane % lanes and port not in _ports_given:
             _ports_given.add(port)
             return port
     raise ProcessError("found no free TCP port on 127.0.0.1 in 200 attempts")

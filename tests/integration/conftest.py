@@ -9,17 +9,18 @@ pool          a function that gives the scheduler nodes of its own, and perhaps 
 queues        a function that creates a queue for one test
 
 A failing test prints the objects and events of its namespace and the last lines of our logs.
-PUMICE_TEST_DIR keeps the control plane's folder, logs included, in a place of your choice.
+PUMICE_TEST_DIR keeps the control plane's folder, logs included, in a place of your choice; with lanes
+(harness/lanes.py) each has a folder in it.
 """
 
 import os
 import re
 import secrets
 import shutil
-from pathlib import Path
 
 import pytest
 
+from harness import lanes
 from harness.api import QUEUES, Api, kind_of
 from harness.objects import queue
 from harness.pumice import Pumice
@@ -35,8 +36,8 @@ def controlplane(tmp_path_factory):
     """A control plane with the CRDs, the rights and the nodes; our binaries do not run."""
     folder = os.environ.get("PUMICE_TEST_DIR")
     if folder:
+        folder = lanes.own_folder(folder)
         shutil.rmtree(folder, ignore_errors=True)
-        folder = Path(folder)
         folder.mkdir(parents=True)
     plane = ControlPlane(folder or tmp_path_factory.mktemp("controlplane"), audit=True, tied=True)
     plane.start()
@@ -140,6 +141,18 @@ def queues(api, ns):
     for name in guaranteed:
         api.custom.patch_cluster_custom_object(name=name, body={"spec": {"guarantee": None, "deserved": None}},
                                                **kind_of(QUEUES, None))
+
+
+def pytest_collection_modifyitems(items):
+    """Gives the lanes their order."""
+    items[:] = lanes.in_order(items)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item):
+    """Waits for the test's turn, before its time limit begins."""
+    with lanes.turn(item):
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)

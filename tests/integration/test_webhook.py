@@ -22,6 +22,8 @@ from harness.pumice import Binary, Pumice, address, build_folder, find_binary
 from harness.wait import stays, wait_until
 from cluster_process import free_port
 
+pytestmark = pytest.mark.alone
+
 EXAMPLES = ROOT / "manifests" / "examples"
 EVERYTHING = Path(__file__).with_name("everything.yaml")
 KINDS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")

@@ -14,6 +14,8 @@ from harness.pumice import Pumice, build_folder, find_binary
 from harness.wait import wait_until
 from test_webhook import answer, cpu, header, plain, review, sanitized, secure
 
+pytestmark = pytest.mark.alone
+
 PATH = "/jobs/validate"
 
 

@@ -13,6 +13,8 @@ from harness.audits import Writes, job_writes
 from harness.objects import job, task
 from harness.wait import wait_until
 
+pytestmark = pytest.mark.alone
+
 UP_TO_RUNNING, UP_TO_COMPLETED = 5, 10
 
 # name of the shape: jobs, each a list of (task, replicas)
