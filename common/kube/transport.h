@@ -116,8 +116,8 @@ struct kube_transport *kube_transport_curl_for_url(struct loop *loop, const char
 char *kube_url_shown(struct str url);
 
 /*
- * Fills result->error and by_budget for an HTTP status and body: class by code and Status.reason, text from
- * Status.message, falling back to the first line of the body. For transports.
+ * Fills result->error and by_budget for an HTTP status and body: class by code and Status.reason,
+ * text from Status.message, falling back to the first line of the body. For transports.
  */
 void kube_result_classify(struct kube_result *result);
 

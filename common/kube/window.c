@@ -312,8 +312,7 @@ static void answered(const struct kube_result *result, void *arg)
         window->observe((enum window_class)request->cls, result->latency_ns, window->observe_arg);
     if (result->outcome == KUBE_NOT_SENT && result->error.cls == ERROR_RETRY) {
         unreachable(window, request);
-    } else if (result->outcome == KUBE_ANSWERED && result->status == 429 &&
-               !result->by_budget) {
+    } else if (result->outcome == KUBE_ANSWERED && result->status == 429 && !result->by_budget) {
         backoff_reset(&window->unreachable);
         throttled(window, request, result);
     } else {
