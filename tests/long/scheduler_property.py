@@ -37,7 +37,8 @@ ABOUT = {"scheduler": "After every cycle no node is over its allocatable, no que
                       "scorer 80.",
          "eviction": "A job gets its places whenever any set of victims that may go makes room for it, and otherwise "
                      "nobody goes; none of the victims can stay, and no set with a lower highest priority is enough; no "
-                     "job is left below its minimum unless all of it goes."}
+                     "job is left below its minimum unless all of it goes. Pods of one job are alike. Where nodes "
+                     "compete for what a budget or a minimum leaves, one cluster in 2,000 may have a better set."}
 CHUNK = 100
 SANITIZERS = {"ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1",
               "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"}
