@@ -8,6 +8,7 @@
 #include "api/namespace.h"
 #include "base/intern.h"
 #include "scheduler/bind.h"
+#include "scheduler/evict/evictor.h"
 #include "scheduler/metrics.h"
 #include "scheduler/minimum.h"
 #include "scheduler/queues.h"
@@ -224,6 +225,7 @@ static bool apply_pod(struct scheduler *scheduler, const struct change *change)
     bool known = !scheduler->ready || cache_task(cache, change->key);
     bool matters = cache_set_pod(&scheduler->cache, change->key, change->object);
     const struct sched_task *task = known ? NULL : cache_task(cache, change->key);
+    evictor_pod_changed(scheduler, change->key);
     if (task && task->job && task->status == TASK_PENDING)
         metrics_pod(scheduler, task->pod, METRICS_POD_WATCHED);
     return matters;
@@ -285,11 +287,13 @@ static bool apply_quota(struct scheduler *scheduler, const struct change *change
     return cache_set_quota(&scheduler->cache, change->ns, change->key, quota);
 }
 
-static void apply_budget(struct scheduler *scheduler, const struct change *change)
+/* True when somebody waits whom it may help. */
+static bool apply_budget(struct scheduler *scheduler, const struct change *change)
 {
     struct poddisruptionbudget *budget =
         store_get(scheduler->params.budgets, str_of(change->ns), str_of(change->key));
-    cache_set_budget(&scheduler->cache, change->ns, change->key, budget);
+    return cache_set_budget(&scheduler->cache, change->ns, change->key, budget) &&
+           !list_empty(&scheduler->cache.place);
 }
 
 /* The reason for which a job waits may be replaced now: it is tried once more, to hear it. */
@@ -355,9 +359,8 @@ static bool apply_kind(struct scheduler *scheduler, const struct change *change)
     case CHANGE_QUOTAS_KNOWN:
         cache_quotas_known(&scheduler->cache);
         return true;
-    case CHANGE_BUDGET: /* nobody waits for it: budgets are looked at when somebody is to go */
-        apply_budget(scheduler, change);
-        return false;
+    case CHANGE_BUDGET:
+        return apply_budget(scheduler, change);
     case CHANGE_BUDGETS_KNOWN:
         cache_budgets_known(&scheduler->cache);
         return true;
@@ -367,6 +370,8 @@ static bool apply_kind(struct scheduler *scheduler, const struct change *change)
     case CHANGE_UNBOUND:
     case CHANGE_BIND_FAILED:
         return bind_settle(scheduler, change);
+    case CHANGE_SPARED:
+        return evictor_spare(scheduler, change);
     }
     return false;
 }

@@ -153,6 +153,44 @@ bool arguments_duration(struct arguments *arguments, const char *name, int64_t *
     return false;
 }
 
+static void give_text(struct str text, void (*each)(void *arg, struct str text), void *arg)
+{
+    text = str_trim(text);
+    if (!str_empty(text))
+        each(arg, text);
+}
+
+/* False when the JSON is no list of texts; those before have been given. */
+static bool give_list(struct str json, void (*each)(void *arg, struct str text), void *arg)
+{
+    cleanup_arena struct arena arena = ARENA_INIT;
+    struct json_reader reader;
+    struct error err = ERROR_INIT;
+    json_init(&reader, json, &arena);
+    bool present = json_array(&reader);
+    while (present && json_item(&reader))
+        give_text(json_str(&reader), each, arg);
+    return json_end(&reader, &err) == 0;
+}
+
+bool arguments_texts(struct arguments *arguments, const char *name,
+                     void (*each)(void *arg, struct str text), void *arg)
+{
+    const struct argument *argument = ask(arguments, name);
+    if (!argument)
+        return false;
+    struct str rest = str_of(argument->text), part;
+    if (argument->type == JSON_STRING) {
+        while (str_split(&rest, ',', &part))
+            give_text(part, each, arg);
+        return true;
+    }
+    if (argument->type == JSON_ARRAY && give_list(rest, each, arg))
+        return true;
+    complain(arguments, name, argument->text, "a list of texts");
+    return false;
+}
+
 bool arguments_json(struct arguments *arguments, const char *name, enum json_type type,
                     struct str *value)
 {

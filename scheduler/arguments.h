@@ -36,6 +36,10 @@ bool arguments_str(struct arguments *arguments, const char *name, const char **v
 /* Nanoseconds of a duration ("30m", "1h30m"), or of a number of seconds, quoted or not; not below
  * 0. */
 bool arguments_duration(struct arguments *arguments, const char *name, int64_t *value);
+/* Texts: a list of them, or one with commas between them. Calls `each` for every one that is not
+ * empty, without spaces around it. */
+bool arguments_texts(struct arguments *arguments, const char *name,
+                     void (*each)(void *arg, struct str text), void *arg);
 /* The JSON text of an object or array (`type` says which), borrowed. */
 bool arguments_json(struct arguments *arguments, const char *name, enum json_type type,
                     struct str *value);

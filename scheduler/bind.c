@@ -268,6 +268,7 @@ void bind_start(struct scheduler *scheduler, struct sched_task *task)
     backoff_init(&call->backoff, READ_FIRST, READ_MOST);
     list_append(&scheduler->binds, &call->link);
     cache_set_task(&scheduler->cache, task, TASK_BINDING, task->node);
+    config_binding(scheduler->config, task, false);
     if (!bind_volumes(call, task))
         post(call);
 }
@@ -290,6 +291,8 @@ bool bind_settle(struct scheduler *scheduler, const struct change *change)
                    strcmp(task->node->name, change->ns) == 0;
     if (!binding)
         return true; /* the watch was faster; the job may be looked at all the same */
+    if (change->kind != CHANGE_BOUND)
+        config_binding(scheduler->config, task, true);
     if (change->kind == CHANGE_BOUND) {
         task->bind_failures = 0;
         cache_set_task(cache, task, TASK_BOUND, task->node);

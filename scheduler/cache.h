@@ -14,6 +14,7 @@
 #include "api/pod.h"
 #include "api/poddisruptionbudget.h"
 #include "api/podgroup.h"
+#include "api/preemptable.h"
 #include "api/priorityclass.h"
 #include "api/queue.h"
 #include "api/resourcequota.h"
@@ -27,7 +28,9 @@ struct sched_node;
 struct fit_table;
 struct census_class;
 struct reservation;
+struct evict_decision;
 struct node_hold;
+struct prospects;
 
 /* container_of for a pointer to const. */
 #define const_container_of(pointer, type, member)                                                  \
@@ -65,6 +68,7 @@ struct sched_task {
     uint32_t told;            /* mark of the reason its condition shows, 0 for none (teller.c) */
     uint32_t told_event;      /* mark of the reason its last event named */
     uint16_t bind_failures;   /* in a row */
+    bool evicting; /* asked to go by us: TASK_RELEASING, though the pod may not show it */
     enum task_status status;
 };
 
@@ -131,6 +135,18 @@ enum minimum_trouble {
     MINIMUM_NOT_USED    /* spec.minMember says something else */
 };
 
+/* How often nobody could be evicted for a job, in a row, and how things were then; see
+ * actions/taking.h. */
+struct job_taking {
+    uint64_t state;   /* cache_chances and cache->eased */
+    int64_t again_ns; /* loop time before which it is not looked at again */
+    int64_t due_ns;   /* loop time at which it is, though nothing has changed */
+    uint16_t vain;
+};
+
+/* By kind of eviction; plugin.h names them. */
+#define JOB_TAKING_COUNT 4
+
 /* What its annotation says of the minimum; see minimum.h. */
 struct job_minimum {
     struct min_available given; /* as far as it counts; both 0 where it does not */
@@ -171,8 +187,9 @@ struct sched_job {
     int32_t min_member; /* how many start together, whoever says so */
     struct job_minimum minimum;
     int32_t priority;
-    const char *priority_class; /* interned; NULL without a PodGroup */
-    struct sched_queue *queue;  /* borrowed; NULL without a PodGroup */
+    const char *priority_class;   /* interned; NULL without a PodGroup */
+    enum preemptable preemptable; /* as its PodGroup says */
+    struct sched_queue *queue;    /* borrowed; NULL without a PodGroup */
     struct resource_set min_resources;
     bool has_min_resources;
     struct resource_set allocated; /* requests of pods that have a node and are alive */
@@ -208,8 +225,13 @@ struct sched_job {
     int64_t short_ns;      /* loop time since when it lacks nodes for its minimum, 0: it does not */
     int64_t reserve_ns;    /* it may hold no nodes before this loop time */
     uint16_t reserve_ends; /* reservations in a row that ended without its being placed */
-    bool never_fits;       /* when last looked at it would not have fitted the emptied cluster, */
+    struct evict_decision *decision; /* others are evicted for it (evict/evictor.h), or NULL */
+    int64_t evict_ns;                /* nobody may be evicted for it before this loop time */
+    uint16_t evict_ends;             /* decisions in a row that ended without its being placed */
+    bool never_fits;        /* when last looked at it would not have fitted the emptied cluster, */
     uint32_t never_version; /* with cache->versions as it was */
+
+    struct job_taking taking[JOB_TAKING_COUNT];
 
     struct list admit;      /* in cache->admit while its phase is Pending */
     struct list place;      /* in cache->place while pods wait and it is admitted */
@@ -237,7 +259,7 @@ struct group_limit {
     const char *group;        /* interned */
     struct resource_set most; /* what is not in it is not limited */
     struct resource_set used; /* what pods of the queue ask for that are charged to nodes there, */
-    struct resource_set held; /* and what is held there for a job of the queue (holds.h) */
+    struct resource_set held; /* and what is held there for jobs of the queue (holds.h) */
 };
 
 /* Why a queue that names a parent has none. */
@@ -284,7 +306,7 @@ struct sched_queue {
     bool beyond;     /* while `allocatable` is asked: its share does not count, only its limit */
     uint64_t lent;   /* number of the attempt that last placed a gang beyond its share; 0: none */
 
-    struct sched_job *holder;    /* borrowed; its job that holds nodes, or NULL */
+    struct sched_job *holder;    /* borrowed; its job that starves and holds nodes, or NULL */
     struct sched_job *contender; /* borrowed; in a cycle: the first that may hold nodes, or NULL */
     int64_t contended_ns;        /* loop time of the last look at a contender, or 0 */
 
@@ -322,6 +344,7 @@ struct cache {
     bool quotas_known;  /* all namespaces have theirs; they are followed only when wanted */
     uint64_t quotas_rv; /* newest version of a quota: it and all older changes of any are known */
     bool budgets_known; /* all namespaces have theirs; likewise */
+    uint64_t eased;     /* grows when somebody may be evicted who could not be before */
     VEC(struct sched_node *) nodes; /* NULL where one was removed */
     VEC(uint32_t) free_indices;
     struct resource_vector allocatable, used,
@@ -355,8 +378,9 @@ struct cache {
     struct map topologies;       /* struct topology by its label (topology.h) */
     struct map images;           /* how many known nodes have it, by name (images.h) */
     struct volumes *volumes;     /* owned (volumes/volumes.h) */
+    struct prospects *prospects; /* borrowed (evict/prospects.h); NULL: nobody is evicted */
     struct list reservations;    /* struct reservation (holds.h), oldest first */
-    struct resource_vector held; /* by all of them */
+    struct resource_vector held; /* by those of jobs that starve */
     size_t table_entries;        /* over all tables */
     uint64_t work;               /* units of work done, for slicing */
     struct loop_timer recount;   /* runs while a saturated sum waits for a fresh count */
@@ -379,8 +403,8 @@ bool cache_set_quota(struct cache *cache, const char *ns, const char *name,
                      struct resourcequota *quota);
 /* All quotas there are have been set. */
 void cache_quotas_known(struct cache *cache);
-/* The budget is this from now on (NULL: gone). */
-void cache_set_budget(struct cache *cache, const char *ns, const char *name,
+/* The budget is this from now on (NULL: gone). True when it may let more go than before. */
+bool cache_set_budget(struct cache *cache, const char *ns, const char *name,
                       struct poddisruptionbudget *budget);
 /* All budgets there are have been set. */
 void cache_budgets_known(struct cache *cache);
@@ -404,6 +428,10 @@ void cache_set_task(struct cache *cache, struct sched_task *task, enum task_stat
 bool cache_place_task(struct cache *cache, struct sched_task *task, struct sched_node *node);
 /* A task whose bind failed: it gives its node back and waits until `until_ns`. */
 void cache_hold_task(struct cache *cache, struct sched_task *task, int64_t until_ns);
+/* A task is asked to go: it is TASK_RELEASING on its node from now on, whatever its pod shows,
+ * until that terminates. Or it is not to go after all: it is again what its pod shows. */
+void cache_evict_task(struct cache *cache, struct sched_task *task);
+void cache_spare_task(struct cache *cache, struct sched_task *task);
 /* Frees a job of which nothing is left; harmless otherwise. */
 void cache_drop_job(struct cache *cache, struct sched_job *job);
 /* Marks a job for the end of the cycle. */
@@ -451,6 +479,8 @@ const char *cache_audit(const struct cache *cache);
 /* ---- arithmetic of gangs ---------------------------------------------------------------------
  */
 
+/* How much of its name is that of its Job, whose PodGroup has the Job's UID behind a dash. */
+int job_name_size(const struct sched_job *job);
 /* Allocated, binding, bound, running and succeeded. */
 uint32_t job_have(const struct sched_job *job);
 /* Pending, held and gated. */

@@ -62,6 +62,8 @@ static const char *audit_counts(const struct sched_job *job)
         const struct sched_task *task = container_of(link, struct sched_task, link);
         count[task->status]++;
         tasks++;
+        if (task->evicting && task->status != TASK_RELEASING)
+            return "a pod that was asked to go is not releasing its node";
     }
     if (tasks != job->task_count || memcmp(count, job->count, sizeof(count)) != 0)
         return "a job's counts differ from its tasks";

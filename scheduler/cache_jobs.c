@@ -1,5 +1,6 @@
 /*
- * The cache's jobs and pods. See cache.h; nodes are in cache.c, queues in cache_queues.c.
+ * The cache's jobs and pods. See cache.h; nodes are in cache.c, queues in cache_queues.c, roles and
+ * groups of jobs in cache_groups.c.
  *
  * A job exists while it has a PodGroup, pods or requests under way. Every change of a pod goes
  * through cache_set_task, which keeps all counts.
@@ -17,88 +18,6 @@
 #include "scheduler/volumes/volumes.h"
 #include "scheduler/waiting.h"
 #include <stdio.h>
-
-/* ---- roles and groups ------------------------------------------------------------------------ */
-
-uint32_t cache_role_get(struct sched_job *job, const char *name)
-{
-    for (size_t i = 0; i < job->roles.n; i++)
-        if (job->roles.items[i].name == name)
-            return (uint32_t)i;
-    vec_push(&job->roles, ((struct task_role){.name = intern_ref(name)}));
-    return (uint32_t)(job->roles.n - 1);
-}
-
-/* Higher priority first, then by name of the role, then the class and the labels seen first. */
-static int compare_groups(const struct sched_job *job, const struct task_group *a,
-                          const struct task_group *b)
-{
-    if (a->priority != b->priority)
-        return a->priority > b->priority ? -1 : 1;
-    int order = strcmp(job->roles.items[a->role].name, job->roles.items[b->role].name);
-    if (order)
-        return order;
-    if (a->cls != b->cls)
-        return a->cls->id < b->cls->id ? -1 : 1;
-    return a->labels->id < b->labels->id ? -1 : a->labels->id > b->labels->id;
-}
-
-static bool task_before(const struct heap_node *x, const struct heap_node *y, void *arg)
-{
-    const struct sched_task *a = const_container_of(x, struct sched_task, waiting);
-    const struct sched_task *b = const_container_of(y, struct sched_task, waiting);
-    (void)arg;
-    if (a->pod->ordinal != b->pod->ordinal)
-        return a->pod->ordinal < b->pod->ordinal;
-    if (a->pod->meta.created_ns != b->pod->meta.created_ns)
-        return a->pod->meta.created_ns < b->pod->meta.created_ns;
-    return strcmp(a->pod->meta.uid, b->pod->meta.uid) < 0;
-}
-
-struct task_group *cache_group_get(struct sched_job *job, const struct pod *pod)
-{
-    uint32_t role = cache_role_get(job, pod->role);
-    for (size_t i = 0; i < job->groups.n; i++) {
-        struct task_group *group = job->groups.items[i];
-        if (group->role == role && group->cls == pod->cls && group->labels == pod->labels &&
-            group->priority == pod->priority)
-            return group;
-    }
-    struct task_group *group = xnew(struct task_group);
-    group->job = job;
-    group->role = role;
-    group->cls = pod_class_ref(pod->cls);
-    group->labels = label_set_ref(pod->labels);
-    group->priority = pod->priority;
-    heap_init(&group->pending, task_before, NULL);
-    vec_push(&job->groups, group);
-    for (size_t i = job->groups.n - 1;
-         i > 0 && compare_groups(job, group, job->groups.items[i - 1]) < 0; i--) {
-        job->groups.items[i] = job->groups.items[i - 1];
-        job->groups.items[i - 1] = group;
-    }
-    return group;
-}
-
-static void free_group(struct task_group *group)
-{
-    heap_clear(&group->pending);
-    pod_class_unref(group->cls);
-    label_set_unref(group->labels);
-    free(group);
-}
-
-void cache_group_drop(struct sched_job *job, struct task_group *group)
-{
-    if (group->tasks)
-        return;
-    for (size_t i = 0; i < job->groups.n; i++)
-        if (job->groups.items[i] == group) {
-            vec_remove(&job->groups, i);
-            break;
-        }
-    free_group(group);
-}
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
@@ -165,12 +84,7 @@ void cache_job_free(struct cache *cache, struct sched_job *job)
     list_remove(&job->dirty_link);
     list_remove(&job->telling);
     cache_namespace_leave(cache, job);
-    for (size_t i = 0; i < job->groups.n; i++)
-        free_group(job->groups.items[i]);
-    vec_clear(&job->groups);
-    for (size_t i = 0; i < job->roles.n; i++)
-        intern_put(job->roles.items[i].name);
-    vec_clear(&job->roles);
+    cache_groups_clear(job);
     resource_set_clear(&job->min_resources);
     cache_sums_clear(job);
     job_status_clear(&job->shown);
@@ -187,7 +101,7 @@ void cache_job_free(struct cache *cache, struct sched_job *job)
 void cache_drop_job(struct cache *cache, struct sched_job *job)
 {
     char text[KEY_MAX_SIZE];
-    if (job->uid || job->task_count || job->binds || job->flow.count)
+    if (job->uid || job->task_count || job->binds || job->flow.count || job->decision)
         return;
     map_del(&cache->jobs_by_key, job_key(text, job->ns, job->name));
     cache_job_free(cache, job);
@@ -279,6 +193,8 @@ static void set_queue(struct cache *cache, struct sched_job *job, const char *na
 static void forget_podgroup(struct cache *cache, struct sched_job *job)
 {
     leave_queue(cache, job);
+    if (job->decision)
+        cache_dirty(cache, job);
     intern_put(job->uid);
     job->uid = NULL;
     job->phase = JOB_PENDING;
@@ -302,7 +218,8 @@ static void adopt_podgroup(struct cache *cache, struct sched_job *job,
     job->retry_ns = job->message_ns = job->counts_since_ns = 0;
     job->short_ns = job->reserve_ns = 0;
     job->event_signature = 0;
-    job->write_failures = job->reserve_ends = 0;
+    job->evict_ns = 0;
+    job->write_failures = job->reserve_ends = job->evict_ends = 0;
     job->never_fits = false;
 }
 
@@ -317,6 +234,20 @@ static void read_status(const struct cache *cache, struct sched_job *job,
     waiting_adopt(cache, job);
 }
 
+/* Whether its pods may be evicted, and how many of them. */
+static void set_eviction(struct cache *cache, struct sched_job *job,
+                         const struct podgroup *podgroup, bool known, int32_t min_before)
+{
+    const int32_t priority =
+        priorityclass_value(cache->priorityclasses, podgroup->priority_class_name);
+    const enum preemptable preemptable = preemptable_of(&podgroup->meta);
+    if (known && (job->priority != priority || job->preemptable != preemptable ||
+                  job->min_member != min_before))
+        cache_room(cache); /* others may have it evicted, and enter because of that */
+    job->preemptable = preemptable;
+    job->priority = priority;
+}
+
 bool cache_set_podgroup(struct cache *cache, const char *ns, const char *name,
                         const struct podgroup *podgroup)
 {
@@ -329,6 +260,7 @@ bool cache_set_podgroup(struct cache *cache, const char *ns, const char *name,
         cache_room(cache);
     }
     if (podgroup) {
+        const int32_t min_before = job->min_member;
         if (!same)
             adopt_podgroup(cache, job, podgroup);
         read_status(cache, job, podgroup, same && cache->leads);
@@ -342,7 +274,7 @@ bool cache_set_podgroup(struct cache *cache, const char *ns, const char *name,
         intern_ref(podgroup->priority_class_name);
         intern_put(job->priority_class);
         job->priority_class = podgroup->priority_class_name;
-        job->priority = priorityclass_value(cache->priorityclasses, job->priority_class);
+        set_eviction(cache, job, podgroup, same, min_before);
         job->failed_at = UINT64_MAX;
         cache_ask_again(job);
         cache_dirty(cache, job);
@@ -360,6 +292,7 @@ void cache_priorities_changed(struct cache *cache)
         if (job->uid)
             job->priority = priorityclass_value(cache->priorityclasses, job->priority_class);
     }
+    cache_room(cache);
 }
 
 /* ---- pods ------------------------------------------------------------------------------------ */
@@ -414,6 +347,7 @@ void cache_set_task(struct cache *cache, struct sched_task *task, enum task_stat
     cache_sums_settle(job);
     if (status == TASK_PENDING)
         heap_push(&task->group->pending, &task->waiting);
+    cache->eased += !cache->stating && (status == TASK_RUNNING || status == TASK_BOUND);
     if (!cache->stating) {
         cache_dirty(cache, job);
         cache_file_job(cache, job);
@@ -472,6 +406,10 @@ static void follow(struct cache *cache, struct sched_task *task)
     const struct pod *pod = task->pod;
     enum task_status status = status_of(pod);
     bool bound = task->status == TASK_BINDING || task->status == TASK_BOUND;
+    bool ends = pod->meta.deleted_ns || status == TASK_SUCCEEDED || status == TASK_FAILED;
+    if (task->evicting && !ends)
+        return; /* it was asked to go, and does not show that yet */
+    task->evicting = false;
     if (status == TASK_PENDING && (bound || task->status == TASK_HELD))
         return; /* it does not show the bind yet, or shows that it failed, which we know */
     struct sched_node *node = is_charged(status) ? cache_node_get(cache, pod->node) : NULL;
@@ -549,18 +487,37 @@ static bool swap_pod(struct cache *cache, struct sched_task *task, struct pod *p
     const char *node = task->node ? intern_ref(task->node->name) : NULL;
     int64_t held = task->held_until_ns;
     uint16_t failures = task->bind_failures;
+    bool evicting = task->evicting;
     cache->swapping = old->cls->volumes == pod->cls->volumes;
     remove_task(cache, task);
     cache->swapping = false;
     task = add_task(cache, pod, is_ours(cache, pod));
     task->held_until_ns = held;
     task->bind_failures = failures;
+    task->evicting = evicting;
     if (node)
         cache_set_task(cache, task, status, cache_node_get(cache, node));
     else if (status != TASK_HELD || task->job)
         cache_set_task(cache, task, status, NULL);
     intern_put(node);
     return true;
+}
+
+void cache_evict_task(struct cache *cache, struct sched_task *task)
+{
+    cache_set_task(cache, task, TASK_RELEASING, task->node);
+    task->evicting = true;
+}
+
+void cache_spare_task(struct cache *cache, struct sched_task *task)
+{
+    enum task_status status = status_of(task->pod);
+    if (!task->evicting)
+        return;
+    task->evicting = false;
+    if (status == TASK_PENDING && task->node)
+        status = TASK_BOUND; /* by us, and it does not show that yet */
+    cache_set_task(cache, task, status, is_charged(status) ? task->node : NULL);
 }
 
 bool cache_set_pod(struct cache *cache, const char *uid, struct pod *pod)
@@ -575,6 +532,7 @@ bool cache_set_pod(struct cache *cache, const char *uid, struct pod *pod)
         return task != NULL;
     }
     if (task) {
+        cache->eased += pod->preemptable && !task->pod->preemptable;
         enum task_status before = task->status;
         const struct sched_node *node = task->node;
         bool moved = swap_pod(cache, task, pod);

@@ -59,6 +59,8 @@ void cache_job_free(struct cache *cache, struct sched_job *job);
 struct task_group *cache_group_get(struct sched_job *job, const struct pod *pod);
 /* Frees a group without tasks. */
 void cache_group_drop(struct sched_job *job, struct task_group *group);
+/* Frees all roles and groups. */
+void cache_groups_clear(struct sched_job *job);
 /* The role of that name, made when it is absent. */
 uint32_t cache_role_get(struct sched_job *job, const char *name);
 

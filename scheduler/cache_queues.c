@@ -261,8 +261,8 @@ bool cache_set_queue(struct cache *cache, const char *name, const struct queue *
     bool changed = apply_object(cache, queue, object);
     if (changed)
         cache_room(cache);
-    if (queue->holder && !(queue->uid && queue->open))
-        holds_close(cache, queue->holder->reservation);
+    if (!(queue->uid && queue->open))
+        holds_queue_closed(cache, queue);
     cache_queue_drop(cache, queue);
     return changed;
 }

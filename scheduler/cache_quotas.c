@@ -114,12 +114,20 @@ static size_t budget_position(const struct sched_namespace *space, const char *n
     return at;
 }
 
-void cache_set_budget(struct cache *cache, const char *ns, const char *name,
+static bool eases(const struct poddisruptionbudget *before,
+                  const struct poddisruptionbudget *budget)
+{
+    return before && (!budget || budget->allowed > before->allowed);
+}
+
+bool cache_set_budget(struct cache *cache, const char *ns, const char *name,
                       struct poddisruptionbudget *budget)
 {
     struct sched_namespace *space = space_get(cache, ns);
     size_t at = budget_position(space, name);
     struct poddisruptionbudget *before = at < space->budgets.n ? space->budgets.items[at] : NULL;
+    const bool eased = eases(before, budget);
+    cache->eased += eased;
     if (budget)
         poddisruptionbudget_ref(budget);
     if (before && budget)
@@ -130,9 +138,11 @@ void cache_set_budget(struct cache *cache, const char *ns, const char *name,
         vec_push(&space->budgets, budget);
     poddisruptionbudget_unref(before);
     space_drop(cache, space);
+    return eased;
 }
 
 void cache_budgets_known(struct cache *cache)
 {
+    cache->eased += !cache->budgets_known;
     cache->budgets_known = true;
 }

@@ -8,6 +8,7 @@
 #include "api/names.h"
 #include "base/ensure.h"
 #include "base/intern.h"
+#include "base/limits.h"
 #include "scheduler/cache_private.h"
 #include "scheduler/fit.h"
 
@@ -25,8 +26,9 @@ static const struct kube_pairs *namespace_labels(const struct cache *cache, cons
 static bool has_namespace(const struct cache *cache, const struct population *population,
                           const char *ns)
 {
+    const struct kube_pairs *labels = population->by_namespace ? namespace_labels(cache, ns) : NULL;
     for (uint32_t i = 0; i < population->n; i++)
-        if (!pod_selection_has_namespace(population->all[i], ns, namespace_labels(cache, ns)))
+        if (!pod_selection_has_namespace(population->all[i], ns, labels))
             return false;
     return true;
 }
@@ -157,6 +159,9 @@ static void population_put(struct cache *cache, struct population *population)
             }
     }
     map_del(&cache->census->populations, str_of(population->key));
+    if (cache->census->turned_away)
+        cache_room(cache);
+    cache->census->turned_away = false;
     fit_forget(cache, &population->placed);
     fit_forget(cache, &population->live);
     counts_clear(&population->placed);
@@ -253,10 +258,16 @@ static struct population *together(struct cache *cache, struct pod_class *cls)
     return population;
 }
 
+/* NULL when there is no room for what it may select. */
 static struct census_class *class_new(struct cache *cache, struct pod_class *cls)
 {
-    struct census_class *entry = xnew(struct census_class);
     const struct pod_rules *rules = &cls->rules;
+    size_t more = (size_t)rules->term_count + rules->spread_count + 1;
+    if (map_count(&cache->census->populations) + more > cache->census->most) {
+        cache->census->turned_away = true;
+        return NULL;
+    }
+    struct census_class *entry = xnew(struct census_class);
     entry->cls = pod_class_ref(cls);
     entry->together = together(cache, cls);
     if (entry->together)
@@ -331,7 +342,8 @@ void census_enter(struct cache *cache, struct sched_task *task)
     if (!has_rules(cls))
         return;
     struct census_class *entry = cls->census ? cls->census : class_new(cache, cls);
-    entry->uses++;
+    if (entry)
+        entry->uses++;
 }
 
 void census_leave(struct cache *cache, struct sched_task *task)
@@ -344,16 +356,50 @@ void census_leave(struct cache *cache, struct sched_task *task)
         set_free(set);
 }
 
+/* Counts what the task's own terms say of others, in or out. */
+static void carry_terms(const struct sched_task *task, const struct sched_node *node, int sign)
+{
+    const struct census_class *entry = task->pod->cls->census;
+    for (uint32_t i = 0; entry && i < entry->cls->rules.term_count; i++)
+        carry(&entry->cls->rules.terms[i], entry->terms[i], node->index, sign);
+}
+
+/* Takes in a class with pods that came when there was no room. */
+static struct census_class *class_late(struct cache *cache, struct pod_class *cls)
+{
+    struct census_class *entry = class_new(cache, cls);
+    void *value;
+    for (size_t i = 0; entry && map_next(&cache->tasks_by_uid, &i, NULL, &value);) {
+        const struct sched_task *task = value;
+        if (task->pod->cls != cls)
+            continue;
+        entry->uses++;
+        if (task->node)
+            carry_terms(task, task->node, 1);
+    }
+    if (entry)
+        cache->work += map_count(&cache->tasks_by_uid);
+    return entry;
+}
+
+const char *census_refuses(struct cache *cache, struct pod_class *cls)
+{
+    if (cls->rules.excess)
+        return cls->rules.excess;
+    if (!has_rules(cls) || cls->census || class_late(cache, cls))
+        return NULL;
+    return "the affinity and spread constraints of all pods in the cluster select pods in too many "
+           "different ways";
+}
+
 /* Counts a task on a node in or out. */
 static void count_task(const struct sched_task *task, const struct sched_node *node,
                        enum task_status status, int sign)
 {
     struct census_set *set = task->pod->labels->scratch;
-    const struct census_class *entry = task->pod->cls->census;
     for (size_t i = 0; i < set->meant_by.n; i++)
         count(set->meant_by.items[i], task, node, status, sign);
-    for (uint32_t i = 0; entry && i < entry->cls->rules.term_count; i++)
-        carry(&entry->cls->rules.terms[i], entry->terms[i], node->index, sign);
+    carry_terms(task, node, sign);
 }
 
 static bool is_wanted(const struct census_set *set)
@@ -475,6 +521,7 @@ struct census *census_new(void)
 {
     struct census *census = xnew(struct census);
     census->populations.borrows = true;
+    census->most = LIMIT_SELECTIONS;
     list_init(&census->sets);
     return census;
 }

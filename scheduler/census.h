@@ -4,7 +4,11 @@
  * A population is what a term or a spread constraint selects: pods of some namespaces with some
  * labels. It is registered while a pod is known whose rules name it, and counted by the change of
  * one pod. Terms that pods on nodes carry (anti-affinity, and affinity for the score) are counted
- * by node in the same way: pods that such a term means are drawn or kept away. Loop thread only.
+ * by node in the same way: pods that such a term means are drawn or kept away.
+ *
+ * Every change of a pod costs a look at each population that means it, and new labels a look at
+ * all, so there is a bound on how many there may be. The rules of classes that come beyond it are
+ * not counted, and none of their pods is placed, until there is room again. Loop thread only.
  */
 #ifndef PUMICE_SCHEDULER_CENSUS_H
 #define PUMICE_SCHEDULER_CENSUS_H
@@ -62,9 +66,14 @@ struct census {
     struct list sets;       /* struct census_set */
     uint64_t next_id;
     uint32_t carried;      /* how many there are */
+    size_t most;           /* populations there may be: LIMIT_SELECTIONS, less in tests */
+    bool turned_away;      /* a class has found no room since there last was some */
     struct map namespaces; /* struct kube_pairs by name: their labels; owned */
 };
 
+/* Why pods of the class cannot be placed whatever the node: their rules are not counted, being more
+ * than a pod may have or the cluster has room for (a constant text); else NULL. */
+const char *census_refuses(struct cache *cache, struct pod_class *cls);
 /* A task has come to the cache, or leaves it (it is on no node then). */
 void census_enter(struct cache *cache, struct sched_task *task);
 void census_leave(struct cache *cache, struct sched_task *task);

@@ -47,6 +47,8 @@ const struct action *sched_config_action(const struct sched_config *config, cons
 /* ---- all plugins asked at one point -----------------------------------------------------------
  */
 
+/* The configuration is taken into use. */
+void config_attach(const struct sched_config *config, struct scheduler *scheduler);
 void config_begin(const struct sched_config *config, const struct cache *cache);
 /* Total orders: by plugins, then age, then name. */
 bool config_queue_before(const struct sched_config *config, const struct sched_queue *a,
@@ -75,6 +77,10 @@ const char *config_filter(const struct sched_config *config, const struct pod_cl
                           const struct node *node);
 const char *config_crowded(const struct sched_config *config, const struct pod_class *cls,
                            const struct sched_node *node);
+/* See plugin_type.missed; the most that any plugin says. */
+enum plugin_miss config_missed(const struct sched_config *config, struct cache *cache,
+                               const struct task_group *group, const struct fit_table *table);
+void config_binding(const struct sched_config *config, const struct sched_task *task, bool failed);
 int64_t config_score(const struct sched_config *config, const struct pod_class *cls,
                      const struct sched_node *node);
 /* What plugins say of nodes for pods of a queue; see plugin_type. */

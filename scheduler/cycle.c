@@ -9,6 +9,8 @@
 #include "scheduler/cycle.h"
 #include "scheduler/action.h"
 #include "scheduler/apply.h"
+#include "scheduler/evict/evictor.h"
+#include "scheduler/evict/prospects.h"
 #include "scheduler/fit.h"
 #include "scheduler/metrics.h"
 #include "scheduler/reserve.h"
@@ -21,6 +23,7 @@
 #define SLICE_WORK 20000
 #define SLICE_NS (5 * NSEC_PER_MSEC)
 #define STEP_WORK 10   /* units of a step apart from what it counts itself */
+#define VOLUME_LOOKS 8 /* looks at a volume that count as one unit */
 #define CLOCK_STEPS 16 /* steps between looks at the clock */
 
 static void turn(void *arg);
@@ -80,6 +83,7 @@ static void take_config(struct scheduler *scheduler)
     sched_config_free(scheduler->config);
     scheduler->config = scheduler->next_config;
     scheduler->next_config = NULL;
+    config_attach(scheduler->config, scheduler);
     reserve_drop_all(&scheduler->cache);
     cache_room(&scheduler->cache);
     waiting_config_changed(&scheduler->cache);
@@ -105,6 +109,8 @@ static void begin(struct scheduler *scheduler)
     struct cycle *cycle = &scheduler->cycle;
     if (scheduler->next_config)
         take_config(scheduler);
+    if (!scheduler->cache.leads)
+        evictor_adopt(scheduler);
     cycle->stage = CYCLE_ACTIONS;
     scheduler->cache.leads = true;
     cycle->number++;
@@ -115,6 +121,7 @@ static void begin(struct scheduler *scheduler)
     rng_alnum(loop_rng(scheduler->params.loop), cycle->id, sizeof(cycle->id) - 1);
     cycle->action_ns = 0;
     take_rules(scheduler);
+    prospects_begin(scheduler->prospects, scheduler->config, &scheduler->cache);
     config_begin(scheduler->config, &scheduler->cache);
     metrics_begin(scheduler);
 }
@@ -207,7 +214,7 @@ static bool slice(struct scheduler *scheduler)
                 break;
             cycle->stage++;
         }
-        cache->work += STEP_WORK;
+        cache->work += STEP_WORK + volumes_take_looks(cache->volumes) / VOLUME_LOOKS;
         if (steps % CLOCK_STEPS == 0)
             spent = loop_now_fresh(loop) - started;
         if (cache->work - work >= SLICE_WORK || spent >= SLICE_NS) {

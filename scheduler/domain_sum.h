@@ -22,7 +22,7 @@ struct domain_sum {
     int64_t *by_domain; /* the sums */
     uint64_t version;   /* of the topology when it was filled */
     int64_t total;      /* of all sums */
-    uint64_t *room;     /* by domain, for the holder; NULL at first, freed with it */
+    uint64_t *room;     /* by domain, two for each, for the holder; NULL at first, freed with it */
 };
 
 struct domain_sums {

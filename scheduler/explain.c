@@ -2,6 +2,7 @@
  * The account of one job. See explain.h.
  */
 #include "scheduler/explain.h"
+#include "scheduler/evict/evictor.h"
 #include "scheduler/fit.h"
 #include "scheduler/holds.h"
 #include "scheduler/reserve.h"
@@ -95,8 +96,11 @@ static void add_holds(const struct scheduler *scheduler, const struct sched_job 
         add_held(job, id, first, out);
         first = false;
     }
-    buf_printf(out, "%s, for %lld s more at most\n", first ? "" : ")",
-               (long long)((job->reservation->until_ns - now) / NSEC_PER_SEC));
+    buf_add_cstr(out, first ? "" : ")");
+    if (!job->reservation->nominated)
+        buf_printf(out, ", for %lld s more at most",
+                   (long long)((job->reservation->until_ns - now) / NSEC_PER_SEC));
+    buf_add_char(out, '\n');
 }
 
 static void add_timeout(const struct scheduler *scheduler, const struct sched_job *job,
@@ -320,6 +324,7 @@ static void explain(const struct scheduler *scheduler, const struct sched_job *j
     add_reason(scheduler, job, out);
     add_attempts(scheduler, job, out);
     add_holds(scheduler, job, out);
+    evictor_explain(scheduler, job, out);
     add_timeout(scheduler, job, out);
     add_pods(job, out);
     add_all_needs(scheduler, job, out);

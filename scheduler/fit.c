@@ -130,10 +130,12 @@ static void note_raws(const struct sched_config *config, struct fit_table *table
 static const char *bar_of(const struct cache *cache, const struct sched_config *config,
                           const struct fit_table *table, const struct sched_node *node)
 {
-    const char *reason = config_filter(config, table->cls, node->object);
+    const char *reason = table->refusal;
+    if (!reason)
+        reason = config_filter(config, table->cls, node->object);
     if (!reason && table->queue)
         reason = config_queue_filter(config, table->queue, node);
-    if (!reason && table->cls->volumes && config->rules.volumes)
+    if (!reason && table->cls->volumes && config->rules.volume_checks)
         reason = volumes_filter(cache->volumes, table->cls->volumes, node->object);
     return reason;
 }
@@ -142,7 +144,7 @@ static const char *crowded_by(const struct cache *cache, const struct sched_conf
                               const struct fit_table *table, const struct sched_node *node)
 {
     const char *reason = config_crowded(config, table->cls, node);
-    if (!reason && table->cls->volumes && config->rules.volumes)
+    if (!reason && table->cls->volumes && config->rules.volume_checks)
         reason = volumes_crowded(cache->volumes, table->cls->volumes, node->name);
     return reason;
 }
@@ -318,6 +320,17 @@ static bool images_moved(const struct cache *cache, const struct sched_config *c
     return moved;
 }
 
+/* Whether its rules about other pods can be counted matters to all nodes at once. */
+static bool rules_moved(struct cache *cache, const struct sched_config *config,
+                        struct fit_table *table)
+{
+    bool matter = config->rules.pod_affinity || config->rules.spread;
+    const char *refusal = matter ? census_refuses(cache, table->cls) : NULL;
+    bool moved = refusal != table->refusal;
+    table->refusal = refusal;
+    return moved;
+}
+
 /* What is known of its volumes matters to all nodes at once. */
 static bool volumes_moved(const struct cache *cache, struct fit_table *table)
 {
@@ -352,6 +365,7 @@ static void bring_up_to_date(struct cache *cache, const struct sched_config *con
     bool afresh = table_size(cache, table) || table->generation != config->generation;
     afresh = queue_moved(cache, config, table) || afresh;
     afresh = volumes_moved(cache, table) || afresh;
+    afresh = rules_moved(cache, config, table) || afresh;
     list_remove(&table->link);
     list_append(&cache->tables, &table->link);
     bool fill = images_moved(cache, config, table) || afresh || table->seen < cache->log_base ||
@@ -454,7 +468,7 @@ struct fit_table *fit_table_of(struct cache *cache, const struct sched_config *c
     cleanup_buf struct buf key = BUF_INIT(SIZE_MAX);
     const struct sched_queue *queue = queue_that_matters(config, group->job->queue);
     struct kin kin = kin_of(group);
-    if (!neighbours_matter(cache, &kin))
+    if (census_refuses(cache, group->cls) || !neighbours_matter(cache, &kin))
         return fit_table(cache, config, group->job->queue, group->cls);
     key_begin(queue, group->cls, &key);
     if (!key_sign(cache, &kin, &key))

@@ -38,6 +38,9 @@ const char *fit_reason(const struct fit_table *table, const struct sched_node *n
 int64_t fit_points(const struct fit_table *table, enum fit_part part, uint32_t node);
 /* The best node that has room, or NULL. */
 struct sched_node *fit_best(const struct cache *cache, const struct fit_table *table);
+/* The best of those that `may` says are good, by what a node alone tells; a look at every node. */
+struct sched_node *fit_best_of(struct cache *cache, const struct fit_table *table,
+                               bool (*may)(const struct sched_node *node, void *arg), void *arg);
 /*
  * Appends "0/10 nodes are available: 9 Insufficient cpu, 1 node(s) were unschedulable." and returns
  * a signature of the kinds of reasons, without their counts.

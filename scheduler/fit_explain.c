@@ -49,6 +49,13 @@ static void histogram_sort(struct histogram *histogram)
         }
 }
 
+/* What stands before a colon, where others' words begin. */
+static struct str kind_of(const char *reason)
+{
+    ptrdiff_t colon = str_find(str_of(reason), STR(": "));
+    return colon < 0 ? str_of(reason) : str_sub(str_of(reason), 0, (size_t)colon);
+}
+
 uint64_t fit_explain(const struct cache *cache, const struct fit_table *table, struct buf *out)
 {
     struct histogram histogram = {.n = 0};
@@ -66,7 +73,7 @@ uint64_t fit_explain(const struct cache *cache, const struct fit_table *table, s
     for (uint32_t i = 0; i < histogram.n; i++) {
         buf_printf(out, "%s%u %s", i ? ", " : ": ", histogram.count[i], histogram.reason[i]);
         if (!str_starts(str_of(histogram.reason[i]), STR(HOLDS_REASON)))
-            signature = signature * 31 + str_hash(str_of(histogram.reason[i]));
+            signature = signature * 31 + str_hash(kind_of(histogram.reason[i]));
     }
     if (held) /* by whom is no other kind of reason */
         signature = signature * 31 + str_hash(str_of(fit_held_back));

@@ -33,6 +33,7 @@ struct fit_table {
     uint64_t generation;  /* of the configuration; 0: never filled */
     uint64_t images;      /* where its images are, as of `scores` */
     uint64_t volumes;     /* version of what is known of its volumes, as of `barred` */
+    const char *refusal;  /* why such pods may run nowhere, or NULL, as of `barred` */
     uint64_t queue_stamp; /* what plugins say of the queue, as of `barred` and `scores` */
     VEC(const char *) reasons; /* texts by number less 1; number TABLE_REASONS is for all others */
 

@@ -6,6 +6,7 @@
  * kube-scheduler's plugins, in whole numbers.
  */
 #include "scheduler/fit_private.h"
+#include "scheduler/group_limits.h"
 #include "scheduler/plugins/score.h"
 
 #define POINTS 100
@@ -188,6 +189,25 @@ static uint64_t places_on(const struct pod_class *cls, const struct sched_node *
     return places > 0 ? (uint64_t)places : 0;
 }
 
+/* The limit of the queue that holds on the node, NULL for none. */
+static const struct group_limit *limit_on(const struct fit_table *table,
+                                          const struct sched_node *node)
+{
+    return table->limited ? group_limit_of(table->queue, node) : NULL;
+}
+
+/* Counts the places on nodes of one limit, or on those without. */
+static void count_near(const struct cache *cache, const struct fit_table *table,
+                       const struct group_limit *limit)
+{
+    const struct pod_class *cls = table->cls;
+    neighbours_limit_near(table->neighbours,
+                          limit ? group_limit_places(limit, &cls->request) : UINT64_MAX);
+    for (uint32_t i = 0; i < table->n; i++)
+        if (fits(table, i) && limit_on(table, cache->nodes.items[i]) == limit)
+            neighbours_add_near(table->neighbours, i, places_on(cls, cache->nodes.items[i]));
+}
+
 /* Where such a pod would have too little room for the others beside it, if there is a better place:
  * as scores, UNFIT. */
 static void avoid_narrow_domains(const struct cache *cache, struct fit_table *table, int64_t *sums)
@@ -195,9 +215,9 @@ static void avoid_narrow_domains(const struct cache *cache, struct fit_table *ta
     struct neighbours *neighbours = table->neighbours;
     bool roomy = false;
     neighbours_begin_near(neighbours);
-    for (uint32_t i = 0; i < table->n; i++)
-        if (fits(table, i))
-            neighbours_add_near(neighbours, i, places_on(table->cls, cache->nodes.items[i]));
+    count_near(cache, table, NULL);
+    for (size_t i = 0; table->limited && i < table->queue->limits.n; i++)
+        count_near(cache, table, &table->queue->limits.items[i]);
     for (uint32_t i = 0; i < table->n && !roomy; i++)
         roomy = fits(table, i) && neighbours_near(neighbours, i) >= table->wanted;
     for (uint32_t i = 0; i < table->n && roomy; i++)
@@ -232,4 +252,18 @@ void fit_scan(struct cache *cache, const struct sched_config *config, struct fit
     choose(table, sums);
     free(sums);
     cache->work += table->n / SCAN_WORK;
+}
+
+struct sched_node *fit_best_of(struct cache *cache, const struct fit_table *table,
+                               bool (*may)(const struct sched_node *node, void *arg), void *arg)
+{
+    struct sched_node *best = NULL;
+    for (uint32_t i = 0; i < table->n; i++) {
+        struct sched_node *node = cache->nodes.items[i];
+        bool better = fits(table, i) && (!best || table->scores[i] > table->scores[best->index]);
+        if (better && may(node, arg))
+            best = node;
+    }
+    cache->work += table->n / SCAN_WORK;
+    return best;
 }

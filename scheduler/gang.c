@@ -1,10 +1,21 @@
 /*
- * The arithmetic of gangs. See cache.h.
+ * The arithmetic of gangs, and what they are called. See cache.h.
  *
  * Role minimums count only where minMember covers their sum, as the API has always had it.
  */
 #include "base/alloc.h"
 #include "scheduler/cache.h"
+
+#define UID_SIZE 36
+
+int job_name_size(const struct sched_job *job)
+{
+    const char *name = job->name;
+    size_t size = strlen(name);
+    bool has_uid = size > UID_SIZE + 1 && name[size - UID_SIZE - 1] == '-' &&
+                   name[size - UID_SIZE + 8] == '-' && name[size - 13] == '-';
+    return (int)(has_uid ? size - UID_SIZE - 1 : size);
+}
 
 uint32_t job_have(const struct sched_job *job)
 {

@@ -82,7 +82,7 @@ void group_limits_set_node(struct cache *cache, struct sched_node *node)
     const char *label =
         node->object ? kube_pairs_get(&node->object->meta.labels, KEY_NODEGROUP_NAME) : NULL;
     const char *group = label && label[0] ? intern_ref(label) : NULL;
-    if (group != node->group && node->tasks)
+    if (group != node->group && (node->tasks || node->holds))
         cache->limits_stale = true;
     intern_put(node->group);
     node->group = group;
@@ -125,7 +125,7 @@ static void recount_holds(const struct cache *cache)
     for (const struct list *link = cache->reservations.next; link != &cache->reservations;
          link = link->next) {
         const struct reservation *reservation = const_container_of(link, struct reservation, link);
-        for (size_t i = 0; i < reservation->holds.n; i++) {
+        for (size_t i = 0; i < reservation->holds.n && !reservation->lifted; i++) {
             const struct node_hold *hold = reservation->holds.items[i];
             group_limits_hold(reservation->job->queue, hold->node, &hold->amount, 1);
         }
@@ -168,23 +168,41 @@ const struct group_limit *group_limit_of(const struct sched_queue *queue,
     return limit_on(queue, node);
 }
 
-bool group_limit_exceeded(const struct sched_queue *queue, const struct group_limit *limit,
-                          const struct resource_set *request)
+/* What pods have, and what is held for others. */
+static int64_t used_of(const struct group_limit *limit, uint32_t id)
 {
-    const struct reservation *reservation = queue->holder ? queue->holder->reservation : NULL;
-    bool holds = reservation && !reservation->lifted;
+    int64_t sum = resource_set_get(&limit->used, id);
+    (void)resource_sum_add(&sum, resource_set_get(&limit->held, id));
+    return sum;
+}
+
+bool group_limit_exceeded(const struct group_limit *limit, const struct resource_set *request)
+{
     for (uint32_t i = 0; i < limit->most.n; i++) {
         uint32_t id = limit->most.items[i].id;
         int64_t sum = resource_set_get(request, id);
         if (!sum)
             continue;
-        (void)resource_sum_add(&sum, resource_set_get(&limit->used, id));
-        if (holds)
-            (void)resource_sum_add(&sum, resource_set_get(&limit->held, id));
+        (void)resource_sum_add(&sum, used_of(limit, id));
         if (sum > limit->most.items[i].amount)
             return true;
     }
     return false;
+}
+
+uint64_t group_limit_places(const struct group_limit *limit, const struct resource_set *request)
+{
+    uint64_t places = UINT64_MAX;
+    for (uint32_t i = 0; i < limit->most.n; i++) {
+        uint32_t id = limit->most.items[i].id;
+        int64_t amount = resource_set_get(request, id);
+        int64_t left = limit->most.items[i].amount - used_of(limit, id);
+        if (amount <= 0)
+            continue;
+        uint64_t here = left > 0 ? (uint64_t)(left / amount) : 0;
+        places = here < places ? here : places;
+    }
+    return places;
 }
 
 /* ---- the audit ------------------------------------------------------------------------------- */
@@ -201,13 +219,17 @@ static void count_used(const struct cache *cache, const struct sched_queue *queu
     }
 }
 
-static void count_held(const struct sched_queue *queue, const struct group_limit *limit,
-                       struct resource_set *held)
+static void count_held(const struct cache *cache, const struct sched_queue *queue,
+                       const struct group_limit *limit, struct resource_set *held)
 {
-    const struct reservation *reservation = queue->holder ? queue->holder->reservation : NULL;
-    for (size_t i = 0; reservation && i < reservation->holds.n; i++)
-        if (reservation->holds.items[i]->node->group == limit->group)
-            (void)resource_set_add(held, &reservation->holds.items[i]->amount, 1);
+    for (const struct list *link = cache->reservations.next; link != &cache->reservations;
+         link = link->next) {
+        const struct reservation *reservation = const_container_of(link, struct reservation, link);
+        bool counts = reservation->job->queue == queue && !reservation->lifted;
+        for (size_t i = 0; counts && i < reservation->holds.n; i++)
+            if (reservation->holds.items[i]->node->group == limit->group)
+                (void)resource_set_add(held, &reservation->holds.items[i]->amount, 1);
+    }
 }
 
 static bool limit_matches(const struct cache *cache, const struct sched_queue *queue,
@@ -215,7 +237,7 @@ static bool limit_matches(const struct cache *cache, const struct sched_queue *q
 {
     struct resource_set used = {NULL, 0}, held = {NULL, 0};
     count_used(cache, queue, limit, &used);
-    count_held(queue, limit, &held);
+    count_held(cache, queue, limit, &held);
     bool match = resource_set_equal(&used, &limit->used) && resource_set_equal(&held, &limit->held);
     resource_set_clear(&used);
     resource_set_clear(&held);

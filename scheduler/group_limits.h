@@ -39,8 +39,9 @@ void group_limits_settle(struct cache *cache);
 /* The limit that holds for pods of the queue on the node, NULL for none. */
 const struct group_limit *group_limit_of(const struct sched_queue *queue,
                                          const struct sched_node *node);
-/* Whether the queue may not ask for as much more within its limit. */
-bool group_limit_exceeded(const struct sched_queue *queue, const struct group_limit *limit,
-                          const struct resource_set *request);
+/* Whether no more of as much may be asked for within the limit. */
+bool group_limit_exceeded(const struct group_limit *limit, const struct resource_set *request);
+/* How often as much more may be asked for within it; UINT64_MAX: without end. */
+uint64_t group_limit_places(const struct group_limit *limit, const struct resource_set *request);
 
 #endif

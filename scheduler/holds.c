@@ -8,8 +8,6 @@
 #include "scheduler/cache_private.h"
 #include "scheduler/group_limits.h"
 
-#define UID_SIZE 36
-
 /* ---- sums ------------------------------------------------------------------------------------ */
 
 int64_t holds_on(const struct sched_node *node, uint32_t id)
@@ -48,6 +46,14 @@ bool holds_hide_room(const struct sched_node *node, const struct pod_class *cls)
     return hidden;
 }
 
+uint32_t holds_pods(const struct reservation *reservation)
+{
+    uint32_t pods = 0;
+    for (size_t i = 0; i < reservation->classes.n; i++)
+        pods += reservation->classes.items[i].held;
+    return pods;
+}
+
 int64_t holds_amount(const struct reservation *reservation, uint32_t id, int64_t *ret_free)
 {
     int64_t sum = 0, idle = 0;
@@ -84,30 +90,38 @@ static bool is_within_now(const struct cache *cache)
 
 /* ---- reservations ---------------------------------------------------------------------------- */
 
-/* A Job's PodGroup is called like the Job, a dash and the Job's UID. */
-static int job_name_size(const char *name)
+static struct reservation *new_reservation(struct cache *cache, struct sched_job *job)
 {
-    size_t size = strlen(name);
-    bool has_uid = size > UID_SIZE + 1 && name[size - UID_SIZE - 1] == '-' &&
-                   name[size - UID_SIZE + 8] == '-' && name[size - 13] == '-';
-    return (int)(has_uid ? size - UID_SIZE - 1 : size);
+    struct reservation *reservation = xnew(struct reservation);
+    ENSURE(job->queue && !job->reservation);
+    reservation->job = job;
+    reservation->since_ns = loop_now(cache->loop);
+    reservation->since_wall_ns = loop_wall(cache->loop);
+    reservation->reason =
+        xasprintf(HOLDS_REASON "job %s/%.*s", job->ns, job_name_size(job), job->name);
+    job->reservation = reservation;
+    list_init(&reservation->link);
+    list_append(&cache->reservations, &reservation->link);
+    return reservation;
 }
 
 struct reservation *holds_open(struct cache *cache, struct sched_job *job, int64_t length_ns)
 {
-    struct reservation *reservation = xnew(struct reservation);
-    ENSURE(job->queue && !job->queue->holder);
-    reservation->job = job;
-    reservation->since_ns = loop_now(cache->loop);
-    reservation->until_ns = reservation->since_ns + length_ns;
-    reservation->since_wall_ns = loop_wall(cache->loop);
-    reservation->until_wall_ns = reservation->since_wall_ns + length_ns;
-    reservation->reason =
-        xasprintf(HOLDS_REASON "job %s/%.*s", job->ns, job_name_size(job->name), job->name);
-    job->reservation = reservation;
+    struct reservation *reservation = new_reservation(cache, job);
+    ENSURE(!job->queue->holder);
     job->queue->holder = job;
-    list_init(&reservation->link);
-    list_append(&cache->reservations, &reservation->link);
+    reservation->until_ns = reservation->since_ns + length_ns;
+    reservation->until_wall_ns = reservation->since_wall_ns + length_ns;
+    return reservation;
+}
+
+struct reservation *holds_nominate(struct cache *cache, struct sched_job *job)
+{
+    if (job->reservation)
+        holds_close(cache, job->reservation);
+    struct reservation *reservation = new_reservation(cache, job);
+    reservation->nominated = true;
+    reservation->until_ns = reservation->until_wall_ns = INT64_MAX;
     return reservation;
 }
 
@@ -147,7 +161,7 @@ static struct hold_part *part_of(struct node_hold *hold, const struct pod_class 
 bool holds_add(struct cache *cache, struct reservation *reservation, struct sched_node *node,
                struct pod_class *cls)
 {
-    if (!holds_may_add(cache, cls))
+    if (!reservation->nominated && !holds_may_add(cache, cls))
         return false;
     struct node_hold *hold = hold_of(reservation, node);
     struct hold_part *part = part_of(hold, cls);
@@ -156,8 +170,10 @@ bool holds_add(struct cache *cache, struct reservation *reservation, struct sche
     else
         vec_push(&hold->parts, ((struct hold_part){pod_class_ref(cls), 1}));
     (void)resource_set_add(&hold->amount, &cls->request, 1);
-    (void)resource_vector_add(&cache->held, &cls->request, 1);
-    group_limits_hold(reservation->job->queue, node, &cls->request, 1);
+    if (!reservation->nominated)
+        (void)resource_vector_add(&cache->held, &cls->request, 1);
+    if (!reservation->lifted)
+        group_limits_hold(reservation->job->queue, node, &cls->request, 1);
     holds_class(reservation, cls)->held++;
     cache_log_node(cache, node);
     return true;
@@ -181,11 +197,13 @@ static void let_go(struct cache *cache, struct node_hold *hold, struct hold_part
                    uint32_t pods)
 {
     const struct resource_set *request = &part->cls->request;
-    for (uint32_t i = 0; i < request->n; i++)
+    const struct reservation *reservation = hold->reservation;
+    for (uint32_t i = 0; !reservation->nominated && i < request->n; i++)
         *resource_vector_slot(&cache->held, request->items[i].id) -=
             request->items[i].amount * (int64_t)pods;
     (void)resource_set_add(&hold->amount, request, -(int64_t)pods);
-    group_limits_hold(hold->reservation->job->queue, hold->node, request, -(int64_t)pods);
+    if (!reservation->lifted)
+        group_limits_hold(reservation->job->queue, hold->node, request, -(int64_t)pods);
     holds_class(hold->reservation, part->cls)->held -= pods;
     part->pods -= pods;
     cache_log_node(cache, hold->node);
@@ -225,6 +243,22 @@ bool holds_remove(struct cache *cache, struct reservation *reservation, struct p
     return false;
 }
 
+bool holds_remove_on(struct cache *cache, struct reservation *reservation,
+                     const struct sched_node *node, struct pod_class *cls)
+{
+    for (size_t at = reservation->holds.n; at-- > 0;) {
+        struct node_hold *hold = reservation->holds.items[at];
+        struct hold_part *part = hold->node == node ? part_of(hold, cls) : NULL;
+        if (!part)
+            continue;
+        let_go(cache, hold, part, 1);
+        if (!hold->parts.n)
+            hold_free(hold, at);
+        return true;
+    }
+    return false;
+}
+
 static void empty_hold(struct cache *cache, struct reservation *reservation, size_t at)
 {
     struct node_hold *hold = reservation->holds.items[at];
@@ -243,7 +277,8 @@ void holds_close(struct cache *cache, struct reservation *reservation)
         pod_class_unref(reservation->classes.items[i].cls);
     list_remove(&reservation->link);
     reservation->job->reservation = NULL;
-    reservation->job->queue->holder = NULL;
+    if (!reservation->nominated)
+        reservation->job->queue->holder = NULL;
     cache_dirty(cache, reservation->job);
     cache_room(cache);
     vec_clear(&reservation->classes);
@@ -258,11 +293,22 @@ static void trim(struct cache *cache)
     struct list *link = cache->reservations.prev;
     while (link != &cache->reservations && !is_within_now(cache)) {
         struct reservation *reservation = container_of(link, struct reservation, link);
-        if (reservation->holds.n)
+        if (reservation->holds.n && !reservation->nominated)
             empty_hold(cache, reservation, reservation->holds.n - 1);
         else
             link = link->prev;
     }
+}
+
+/* Nothing is held there any more. */
+static void leave_node(struct cache *cache, struct reservation *reservation,
+                       const struct sched_node *node)
+{
+    for (size_t at = reservation->holds.n; at-- > 0;)
+        if (reservation->holds.items[at]->node == node) {
+            empty_hold(cache, reservation, at);
+            cache_dirty(cache, reservation->job);
+        }
 }
 
 void holds_node_changed(struct cache *cache, struct sched_node *node)
@@ -271,11 +317,20 @@ void holds_node_changed(struct cache *cache, struct sched_node *node)
         list_each(link, &cache->reservations)
         {
             struct reservation *reservation = container_of(link, struct reservation, link);
-            for (size_t at = reservation->holds.n; at-- > 0;)
-                if (reservation->holds.items[at]->node == node)
-                    empty_hold(cache, reservation, at);
+            if (!reservation->nominated || !node->object)
+                leave_node(cache, reservation, node);
         }
     trim(cache);
+}
+
+void holds_queue_closed(struct cache *cache, const struct sched_queue *queue)
+{
+    list_each(link, &cache->reservations)
+    {
+        struct reservation *reservation = container_of(link, struct reservation, link);
+        if (reservation->job->queue == queue)
+            holds_close(cache, reservation);
+    }
 }
 
 /* ---- lifting --------------------------------------------------------------------------------- */
@@ -285,8 +340,11 @@ static void set_lifted(struct cache *cache, struct reservation *reservation, boo
     if (reservation->lifted == lifted)
         return;
     reservation->lifted = lifted;
-    for (size_t i = 0; i < reservation->holds.n; i++)
-        cache_log_node(cache, reservation->holds.items[i]->node);
+    for (size_t i = 0; i < reservation->holds.n; i++) {
+        const struct node_hold *hold = reservation->holds.items[i];
+        group_limits_hold(reservation->job->queue, hold->node, &hold->amount, lifted ? -1 : 1);
+        cache_log_node(cache, hold->node);
+    }
 }
 
 void holds_lift(struct cache *cache, const struct sched_job *holder)
@@ -317,7 +375,8 @@ static const char *audit_hold(const struct node_hold *hold, struct resource_vect
         chained |= at == hold;
     for (size_t i = 0; i < hold->parts.n; i++)
         resource_set_add(&sum, &hold->parts.items[i].cls->request, hold->parts.items[i].pods);
-    resource_vector_add(held, &sum, 1);
+    if (!hold->reservation->nominated)
+        resource_vector_add(held, &sum, 1);
     bool match =
         chained && hold->parts.n && hold->node->object && resource_set_equal(&sum, &hold->amount);
     resource_set_clear(&sum);
@@ -329,7 +388,8 @@ static const char *audit_reservation(const struct reservation *reservation,
 {
     const struct sched_job *job = reservation->job;
     const char *wrong = NULL;
-    if (job->reservation != reservation || !job->queue || job->queue->holder != job)
+    if (job->reservation != reservation || !job->queue ||
+        (job->queue->holder == job) == reservation->nominated)
         return "a reservation is not the one of its job and queue";
     for (size_t i = 0; i < reservation->holds.n && !wrong; i++)
         wrong = audit_hold(reservation->holds.items[i], held);
@@ -346,7 +406,7 @@ const char *holds_audit(const struct cache *cache)
     if (!wrong && !resource_vector_equal(&held, &cache->held))
         wrong = "the sum of what is held differs from a count";
     if (!wrong && !is_within_now(cache))
-        wrong = "more than a tenth of the cluster is held";
+        wrong = "more than a tenth of the cluster is held for gangs that starve";
     resource_vector_clear(&held);
     return wrong;
 }

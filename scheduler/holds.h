@@ -1,18 +1,21 @@
 /*
- * What is kept free on nodes for gangs that starve: the books, not the policy (see reserve.h).
+ * What is kept free on nodes for jobs: the books, not the policy (see reserve.h, evict/evictor.h).
  *
- * A reservation belongs to one job, a queue has at most one. On each of its nodes it holds what
- * some of the job's pods ask for; others see only what is left there (fit.c). All reservations
- * together never hold more than a tenth of what the cluster has of any resource, whether it is
- * free already or still used by pods that have to end first. Nothing of a hold is charged: the sums
- * of the cache know nothing of it. Loop thread only.
+ * A reservation belongs to one job, and a job has one at most. On each of its nodes it holds what
+ * some of the job's pods ask for, whether it is free already or still used by pods that have to go
+ * first; others see only what is left there (fit.c). Nothing of a hold is charged: the sums of the
+ * cache know nothing of it.
+ *
+ * There are two kinds. Those of gangs that starve: one in a queue, and together never more than a
+ * tenth of what the cluster has of any resource. And those of jobs for which others are evicted:
+ * they hold the places for which somebody has to go, however many these are. Loop thread only.
  */
 #ifndef PUMICE_SCHEDULER_HOLDS_H
 #define PUMICE_SCHEDULER_HOLDS_H
 
 #include "scheduler/cache.h"
 
-/* All that is held is at most this part of the cluster. */
+/* All that is held for gangs that starve is at most this part of the cluster. */
 #define HOLDS_PART 10
 
 /* How the reason begins for which pods that would have room are kept off. */
@@ -48,26 +51,35 @@ struct reservation {
     int64_t drained_ns; /* loop time of the last look for nodes that would have to empty first */
     char *reason;       /* owned; HOLDS_REASON "job ns/name" */
     bool lifted;        /* for the moment nobody is kept off */
+    bool nominated;     /* others are evicted for it; its end is for the evictor to say */
 };
 
-/* A reservation that holds nothing yet, for a job in a queue that has none. */
+/* For a job that starves and a queue with no such job yet; holds nothing as yet. */
 struct reservation *holds_open(struct cache *cache, struct sched_job *job, int64_t length_ns);
+/* For a job for which others are evicted. What it held before is let go. */
+struct reservation *holds_nominate(struct cache *cache, struct sched_job *job);
 /* Lets go everything and frees the reservation. */
 void holds_close(struct cache *cache, struct reservation *reservation);
 /* The entry of a class, made when it is absent. Valid until the next one is made. */
 struct held_class *holds_class(struct reservation *reservation, struct pod_class *cls);
 /* Whether the place of one more pod may be held. */
 bool holds_may_add(const struct cache *cache, const struct pod_class *cls);
-/* Holds the place of one more pod on the node; false when all would be more than HOLDS_PART. */
+/* Holds the place of one more pod on the node; false when all would be more than HOLDS_PART, which
+ * does not matter where others are evicted for it. */
 bool holds_add(struct cache *cache, struct reservation *reservation, struct sched_node *node,
                struct pod_class *cls);
 /* Lets go the place of one pod of that class, on a node where it is not free yet if there is one,
  * else (with `any`) on some node; false when there is none. */
 bool holds_remove(struct cache *cache, struct reservation *reservation, struct pod_class *cls,
                   bool any);
-/* The node has changed, or is about to go: nothing is held there any more, and of the rest no more
- * than the part of the cluster. */
+/* Lets go the place of one pod of that class on the node; false when there is none. */
+bool holds_remove_on(struct cache *cache, struct reservation *reservation,
+                     const struct sched_node *node, struct pod_class *cls);
+/* The node has changed, or is about to go: nothing is held there any more, but where others are
+ * evicted for it and the node stays; and of the rest no more than the part of the cluster. */
 void holds_node_changed(struct cache *cache, struct sched_node *node);
+/* The queue may not be used: what is held for its jobs is let go. */
+void holds_queue_closed(struct cache *cache, const struct sched_queue *queue);
 /* Until holds_restore the holder (NULL: everybody) sees what is held as free. */
 void holds_lift(struct cache *cache, const struct sched_job *holder);
 void holds_restore(struct cache *cache);
@@ -78,6 +90,8 @@ bool holds_hide_room(const struct sched_node *node, const struct pod_class *cls)
 /* Why pods that would have room on the node are kept off; NULL when nothing is held there. Valid
  * while the reservation is. */
 const char *holds_reason(const struct sched_node *node);
+/* How many pods have a place that is held for them. */
+uint32_t holds_pods(const struct reservation *reservation);
 /* How much of a resource the reservation holds, and how much of that is free now. */
 int64_t holds_amount(const struct reservation *reservation, uint32_t id, int64_t *ret_free);
 /* The books compared with a recount; a constant text on the first difference, else NULL. */

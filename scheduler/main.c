@@ -98,9 +98,20 @@ static struct store *follow_quotas(struct app *app, const struct sched_config *c
     return app->resourcequotas;
 }
 
+/* Whoever evicts keeps to them; the plugin tells which pods do not come into question at all. */
+static bool wants_budgets(const struct sched_config *config)
+{
+    static const char *const evict[] = {"preempt", "reclaim", "gangpreempt", "gangreclaim",
+                                        "shuffle"};
+    bool wants = sched_config_has_plugin(config, "pdb");
+    for (size_t i = 0; i < ARRAY_SIZE(evict); i++)
+        wants = wants || sched_config_has_action(config, evict[i]);
+    return wants;
+}
+
 static struct store *follow_budgets(struct app *app, const struct sched_config *config)
 {
-    if (!app->budgets && sched_config_has_plugin(config, "pdb"))
+    if (!app->budgets && wants_budgets(config))
         app->budgets = follow(app, &poddisruptionbudget_store_type, PATH_PODDISRUPTIONBUDGETS);
     return app->budgets;
 }
@@ -132,6 +143,13 @@ static struct sched_config *first_config(struct app *app, struct error *err)
 
 /* ---- the application ------------------------------------------------------------------------- */
 
+/* For the extender, who is no part of Kubernetes. */
+static struct kube_transport *connect_to(void *arg, const char *url, struct error *err)
+{
+    struct process *process = arg;
+    return kube_transport_curl_for_url(process->loop, url, "pumice-scheduler", err);
+}
+
 static void start_scheduler(struct app *app, struct sched_config *config)
 {
     struct process *process = app->process;
@@ -147,6 +165,8 @@ static void start_scheduler(struct app *app, struct sched_config *config)
         .node_selector = options.node_selector.items,
         .node_selector_count = options.node_selector.n,
         .config = config,
+        .connect = connect_to,
+        .connect_arg = process,
     };
     informers_init(&app->informers, process->loop, process->transport);
     params.priorityclasses = follow(app, &priorityclass_store_type, PATH_PRIORITYCLASSES);

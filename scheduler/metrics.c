@@ -8,13 +8,16 @@
 
 struct sched_metrics {
     struct metric *cycle, *cycles, *begin, *action, *plugin, *job, *task, *stage, *attempts, *nodes;
-    struct metric *held_nodes, *holding_jobs;
+    struct metric *held_nodes, *holding_jobs, *extender_calls, *extender_seconds;
+    struct metric *victims, *decisions, *transactions, *evictions;
     struct queue_metrics *queues; /* owned */
     struct job_metrics *jobs;     /* owned */
 };
 
 static const double short_bounds[] = {0.1, 0.2, 0.5, 1,   2,    5,    10,  20,
                                       50,  100, 200, 500, 1000, 2000, 5000};
+static const double second_bounds[] = {0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1,
+                                       0.2,   0.5,   1,     2,    5,    10,   30};
 static const double long_bounds[] = {10,   20,   50,    100,   200,   500,    1000,
                                      2000, 5000, 10000, 20000, 50000, 120000, 600000};
 
@@ -74,6 +77,32 @@ static void make_latencies(struct sched_metrics *metrics, struct metrics *all)
                                "Time that a stage took.", stage_label, false);
 }
 
+static void make_evictions(struct sched_metrics *metrics, struct metrics *all)
+{
+    static const char *const action_label[] = {"action", NULL};
+    static const char *const result_label[] = {"result", NULL};
+    metrics->victims = metric_new(all, METRIC_GAUGE, "volcano_pod_preemption_victims",
+                                  "Pods that the last decision to evict was about.", NULL);
+    metrics->decisions = metric_new(all, METRIC_COUNTER, "volcano_total_preemption_attempts",
+                                    "Decisions to evict so far.", NULL);
+    metrics->transactions = metric_new(all, METRIC_COUNTER, "volcano_eviction_transactions_total",
+                                       "Decisions to evict by action.", action_label);
+    metrics->evictions = metric_new(all, METRIC_COUNTER, "pumice_scheduler_evictions_total",
+                                    "Evictions of single pods by result.", result_label);
+}
+
+static void make_extender(struct sched_metrics *metrics, struct metrics *all)
+{
+    static const char *const call_labels[] = {"verb", "result", NULL};
+    static const char *const verb_label[] = {"verb", NULL};
+    metrics->extender_calls = metric_new(all, METRIC_COUNTER, "pumice_extender_requests_total",
+                                         "Calls of the extender by result.", call_labels);
+    metrics->extender_seconds =
+        metric_new(all, METRIC_HISTOGRAM, "pumice_extender_seconds",
+                   "Time until a call of the extender was answered or given up.", verb_label);
+    metric_buckets(metrics->extender_seconds, second_bounds, ARRAY_SIZE(second_bounds));
+}
+
 struct sched_metrics *metrics_start(struct scheduler *scheduler)
 {
     static const char *const result_label[] = {"result", NULL};
@@ -82,6 +111,8 @@ struct sched_metrics *metrics_start(struct scheduler *scheduler)
         return NULL;
     struct sched_metrics *metrics = xnew(struct sched_metrics);
     make_latencies(metrics, all);
+    make_evictions(metrics, all);
+    make_extender(metrics, all);
     metrics->cycles = metric_new(all, METRIC_COUNTER, "pumice_scheduler_cycles_total",
                                  "Scheduling cycles so far.", NULL);
     metrics->attempts = metric_new(all, METRIC_COUNTER, "volcano_schedule_attempts_total",
@@ -165,6 +196,34 @@ void metrics_stage(struct scheduler *scheduler, const char *stage, int64_t took_
     const char *const labels[] = {stage, NULL};
     if (scheduler->metrics)
         metric_observe(scheduler->metrics->stage, labels, milliseconds(took_ns));
+}
+
+void metrics_decision(struct scheduler *scheduler, const char *action, size_t victims)
+{
+    const char *const labels[] = {action, NULL};
+    if (!scheduler->metrics)
+        return;
+    metric_set(scheduler->metrics->victims, NULL, (double)victims);
+    metric_add(scheduler->metrics->decisions, NULL, 1);
+    metric_add(scheduler->metrics->transactions, labels, 1);
+}
+
+void metrics_eviction(struct scheduler *scheduler, const char *result)
+{
+    const char *const labels[] = {result, NULL};
+    if (scheduler->metrics)
+        metric_add(scheduler->metrics->evictions, labels, 1);
+}
+
+void metrics_extender(struct scheduler *scheduler, const char *verb, bool answered, int64_t took_ns)
+{
+    const char *const call[] = {verb, answered ? "answered" : "failed", NULL};
+    const char *const labels[] = {verb, NULL};
+    if (!scheduler->metrics)
+        return;
+    metric_add(scheduler->metrics->extender_calls, call, 1);
+    metric_observe(scheduler->metrics->extender_seconds, labels,
+                   took_ns > 0 ? (double)took_ns / (double)NSEC_PER_SEC : 0);
 }
 
 void metrics_bind(struct scheduler *scheduler, const struct pod *pod, bool bound)

@@ -31,6 +31,16 @@ void metrics_pod(struct scheduler *scheduler, const struct pod *pod, const char 
 #define METRICS_STAGE_PREBIND "PreBind"
 #define METRICS_STAGE_BIND "Bind"
 void metrics_stage(struct scheduler *scheduler, const char *stage, int64_t took_ns);
+/* Others are to be evicted for a job, or so many for nobody's sake. */
+void metrics_decision(struct scheduler *scheduler, const char *action, size_t victims);
+/* What became of an eviction: the server took it, the pod had gone, it is refused for good. */
+#define METRICS_EVICTION_DONE "done"
+#define METRICS_EVICTION_GONE "gone"
+#define METRICS_EVICTION_REFUSED "refused"
+void metrics_eviction(struct scheduler *scheduler, const char *result);
+/* A call of the extender is over: whether it had an answer of use, and how long it took. */
+void metrics_extender(struct scheduler *scheduler, const char *verb, bool answered,
+                      int64_t took_ns);
 /* A bind took effect, or failed. */
 void metrics_bind(struct scheduler *scheduler, const struct pod *pod, bool bound);
 

@@ -43,8 +43,9 @@ struct neighbours {
     bool may_be_first;     /* the pod is what it wants to be near */
     struct domain_sums sums[SUM_KINDS];
     struct spreads spreads[SPREAD_KINDS];
-    uint32_t nodes; /* places for them in the tables */
-    uint32_t met;   /* nodes that may take the pod and have all labels */
+    uint32_t nodes;     /* places for them in the tables */
+    uint32_t met;       /* nodes that may take the pod and have all labels */
+    uint64_t near_most; /* while places near one another are counted */
 };
 
 /* ---- whom other pods mean -------------------------------------------------------------------- */
@@ -381,13 +382,25 @@ bool neighbours_first(const struct neighbours *neighbours)
     return neighbours->sums[NEAR].n && neighbours->may_be_first && is_first(neighbours);
 }
 
+/* Behind the room of all domains stands how much of the limit each has used. */
 void neighbours_begin_near(struct neighbours *neighbours)
 {
     each_sum(sum, &neighbours->sums[NEAR])
     {
         size_t domains = sum->topology->domains.n;
-        sum->room = xreallocarray(sum->room, domains + 1, sizeof(*sum->room));
+        sum->room = xreallocarray(sum->room, 2 * domains + 1, sizeof(*sum->room));
         memset(sum->room, 0, domains * sizeof(*sum->room));
+    }
+    neighbours_limit_near(neighbours, UINT64_MAX);
+}
+
+void neighbours_limit_near(struct neighbours *neighbours, uint64_t most)
+{
+    neighbours->near_most = most;
+    each_sum(sum, &neighbours->sums[NEAR])
+    {
+        size_t domains = sum->topology->domains.n;
+        memset(sum->room + domains, 0, domains * sizeof(*sum->room));
     }
 }
 
@@ -395,7 +408,11 @@ void neighbours_add_near(struct neighbours *neighbours, uint32_t node, uint64_t 
 {
     each_sum(sum, &neighbours->sums[NEAR])
     {
-        sum->room[topology_domain_of(sum->topology, node)] += amount;
+        uint32_t domain = topology_domain_of(sum->topology, node);
+        uint64_t *used = &sum->room[sum->topology->domains.n + domain];
+        uint64_t left = neighbours->near_most - *used, more = amount < left ? amount : left;
+        sum->room[domain] += more;
+        *used += more;
     }
 }
 

@@ -49,9 +49,11 @@ const char *neighbours_refuse(const struct neighbours *neighbours, uint32_t node
 bool neighbours_first(const struct neighbours *neighbours);
 /*
  * Adds `amount` to what the node's domains have, of each label by which it must be near others; the
- * least of these. Both after neighbours_begin_near.
+ * least of these. Both after neighbours_begin_near. What is added after neighbours_limit_near is no
+ * more than `most` in any domain.
  */
 void neighbours_begin_near(struct neighbours *neighbours);
+void neighbours_limit_near(struct neighbours *neighbours, uint64_t most);
 void neighbours_add_near(struct neighbours *neighbours, uint32_t node, uint64_t amount);
 uint64_t neighbours_near(const struct neighbours *neighbours, uint32_t node);
 

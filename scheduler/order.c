@@ -2,6 +2,8 @@
  * Jobs in turn. See order.h.
  */
 #include "scheduler/order.h"
+#include "scheduler/holds.h"
+#include "scheduler/reserve.h"
 
 static bool queue_before(const struct heap_node *x, const struct heap_node *y, void *arg)
 {
@@ -10,19 +12,29 @@ static bool queue_before(const struct heap_node *x, const struct heap_node *y, v
                                const_container_of(y, struct sched_queue, order));
 }
 
+/* A job for which others are evicted comes first only where priorities do not say whose turn it is:
+ * it gives way to a job of higher priority, which is to be placed before it. */
+static bool comes_first(const struct job_order *order, const struct sched_job *job)
+{
+    return job->reservation && !(job->reservation->nominated && order->ranked);
+}
+
 static bool job_before(const struct heap_node *x, const struct heap_node *y, void *arg)
 {
     const struct job_order *order = arg;
     const struct sched_job *a = const_container_of(x, struct sched_job, order);
     const struct sched_job *b = const_container_of(y, struct sched_job, order);
-    if (!a->reservation != !b->reservation)
-        return a->reservation != NULL;
+    bool first = comes_first(order, a);
+    if (first != comes_first(order, b))
+        return first;
     return config_job_before(order->config, a, b);
 }
 
 void job_order_init(struct job_order *order, const struct sched_config *config)
 {
-    *order = (struct job_order){.config = config, .moves = config_order_moves(config)};
+    *order = (struct job_order){.config = config,
+                                .moves = config_order_moves(config),
+                                .ranked = reserve_ranks_priorities(config)};
     heap_init(&order->queues, queue_before, order);
 }
 

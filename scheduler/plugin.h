@@ -13,6 +13,8 @@
 #include "scheduler/arguments.h"
 #include "scheduler/cache.h"
 
+struct scheduler;
+
 /* Points that the configuration can switch off; config.c has their names there. */
 enum plugin_point {
     POINT_JOB_ORDER,
@@ -24,7 +26,7 @@ enum plugin_point {
     POINT_OVERUSED,
     POINT_ALLOCATABLE,
     POINT_HIERARCHY, /* no point: "enableHierarchy", false unless set, for the plugin itself */
-    /* Points of eviction (points_evict.h), which no action asks yet. */
+    /* Points of eviction (points_evict.h). */
     POINT_TASK_ORDER,
     POINT_JOB_PIPELINED,
     POINT_JOB_STARVING,
@@ -49,11 +51,19 @@ enum plugin_point {
 enum queue_figure {
     FIGURE_DESERVED, /* what it should have when others want theirs */
     FIGURE_LIMIT,    /* what it may hold at most */
+    FIGURE_ENTITLED, /* what it would deserve if it wanted as much as it may hold */
     FIGURE_COUNT
 };
 #define QUEUE_NO_FIGURE INT64_MIN
 
 enum plugin_vote { VOTE_ABSTAIN, VOTE_PERMIT, VOTE_REJECT };
+
+/* Whether a plugin has to do with it that a pod found no node. */
+enum plugin_miss {
+    MISS_NONE,
+    MISS_KEPT_OFF, /* it cannot say whether the pod may have nodes that have room */
+    MISS_ASKED     /* nor can it yet, but it has asked */
+};
 
 /* Who wants the room of running pods. */
 enum eviction_kind {
@@ -63,6 +73,7 @@ enum eviction_kind {
     EVICT_GANG_RECLAIM, /* a job, that of other queues' */
     EVICT_KIND_COUNT
 };
+_Static_assert(EVICT_KIND_COUNT == JOB_TAKING_COUNT, "a job remembers each kind");
 
 struct eviction {
     enum eviction_kind kind;
@@ -78,8 +89,7 @@ struct eviction {
  */
 struct node_rules {
     bool pod_affinity, spread;
-    bool volumes;                 /* whether they are looked at at all, */
-    unsigned volume_checks;       /* and what of them: volumes/volumes.h */
+    unsigned volume_checks;       /* what of them is looked at: volumes/volumes.h */
     int64_t volume_timeout_ns;    /* of binding them, 0: the preset */
     int64_t taints_weight;        /* PreferNoSchedule */
     int64_t node_affinity_weight; /* preferred terms */
@@ -105,6 +115,10 @@ struct plugin_type {
      * for what cannot be passed over, not for single values of a wrong type. */
     int (*open)(struct plugin *plugin, struct error *err);
     void (*close)(struct plugin *plugin);
+    /* The configuration is taken into use by `scheduler`, which outlives the plugin: for those that
+     * learn something at any time. They may then have nodes looked at and jobs asked for again,
+     * also between two steps of a cycle; jobs are tried again from `begin`. */
+    void (*attach)(struct plugin *plugin, struct scheduler *scheduler);
     /* Before the first action of a cycle. */
     void (*begin)(struct plugin *plugin, const struct cache *cache);
     /* Which comes first: <0, 0, >0. The first plugin that is not 0 decides. */
@@ -118,7 +132,8 @@ struct plugin_type {
     void (*turn_over)(struct plugin *plugin, const struct sched_job *job);
     int (*job_order)(const struct plugin *plugin, const struct sched_job *a,
                      const struct sched_job *b);
-    /* Whether a job may enter its queue; a rejection is explained in `why` (a sentence). */
+    /* Whether a job may enter its queue; a rejection is explained in `why` (a sentence; one
+     * that begins with "waiting for " is of another kind than the others). */
     enum plugin_vote (*job_enqueueable)(struct plugin *plugin, const struct cache *cache,
                                         const struct sched_job *job, struct buf *why);
     /* When (wall time) the answer to that changes by itself, INT64_MAX for never; may be past. */
@@ -151,6 +166,12 @@ struct plugin_type {
      * text that lives as long as the plugin), or NULL. */
     const char *(*crowded)(const struct plugin *plugin, const struct pod_class *cls,
                            const struct sched_node *node);
+    /* No node was found for the first pod of a group that waits, by its table, which is up to date.
+     * For plugins that may withdraw what they say in `crowded`. */
+    enum plugin_miss (*missed)(struct plugin *plugin, struct cache *cache,
+                               const struct task_group *group, const struct fit_table *table);
+    /* A pod is about to be bound to its node, or (`failed`) that came to nothing. */
+    void (*binding)(struct plugin *plugin, const struct sched_task *task, bool failed);
     /* Adds what the tables are to look at for it, as far as its points are enabled; a weight of 0
      * is not looked at. */
     void (*rules)(const struct plugin *plugin, struct node_rules *rules);
@@ -185,7 +206,8 @@ struct plugin_type {
                                   bool *may);
     /* Whom it does not let go stays, whatever tier decides. */
     bool protects;
-    /* Which running pods are to go though nobody wants their room: sets `go` for them. */
+    /* Which running pods are to go though nobody wants their room: sets `go` for them. Those of one
+     * job stand together. */
     void (*victims)(struct plugin *plugin, const struct cache *cache,
                     const struct sched_task *const *tasks, size_t n, bool *go);
     /* Which of those that plugins of a tier named are to stay all the same: takes `go` from them.

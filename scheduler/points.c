@@ -8,6 +8,15 @@
     for (size_t at_ = 0; at_ < (config)->plugins.n; at_++)                                         \
         for (struct plugin *plugin = (config)->plugins.items[at_]; plugin; plugin = NULL)
 
+void config_attach(const struct sched_config *config, struct scheduler *scheduler)
+{
+    each_plugin(plugin, config)
+    {
+        if (plugin->type->attach)
+            plugin->type->attach(plugin, scheduler);
+    }
+}
+
 void config_begin(const struct sched_config *config, const struct cache *cache)
 {
     each_plugin(plugin, config)
@@ -200,6 +209,29 @@ const char *config_crowded(const struct sched_config *config, const struct pod_c
             return reason;
     }
     return NULL;
+}
+
+enum plugin_miss config_missed(const struct sched_config *config, struct cache *cache,
+                               const struct task_group *group, const struct fit_table *table)
+{
+    enum plugin_miss most = MISS_NONE;
+    each_plugin(plugin, config)
+    {
+        if (!plugin->enabled[POINT_PREDICATE] || !plugin->type->missed)
+            continue;
+        enum plugin_miss miss = plugin->type->missed(plugin, cache, group, table);
+        most = miss > most ? miss : most;
+    }
+    return most;
+}
+
+void config_binding(const struct sched_config *config, const struct sched_task *task, bool failed)
+{
+    each_plugin(plugin, config)
+    {
+        if (plugin->type->binding)
+            plugin->type->binding(plugin, task, failed);
+    }
 }
 
 int64_t config_score(const struct sched_config *config, const struct pod_class *cls,

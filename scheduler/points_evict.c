@@ -7,6 +7,8 @@
     for (size_t at_ = 0; at_ < (config)->plugins.n; at_++)                                         \
         for (struct plugin *plugin = (config)->plugins.items[at_]; plugin; plugin = NULL)
 
+#define FEW 64 /* candidates for which nothing is allocated */
+
 /* ---- who may be evicted ---------------------------------------------------------------------- */
 
 static void mark(bool *marks, size_t n, bool value)
@@ -80,8 +82,9 @@ static size_t ask_tier(const struct sched_config *config, const struct eviction 
 size_t config_evictable(const struct sched_config *config, const struct eviction *eviction,
                         bool *ret_may)
 {
-    cleanup_free bool *scratch = xcalloc(2 * eviction->n + 1, sizeof(*scratch));
-    bool *free_to_go = scratch, *own = scratch + eviction->n;
+    bool few[2 * FEW];
+    cleanup_free bool *many = eviction->n > FEW ? xcalloc(2 * eviction->n, sizeof(*many)) : NULL;
+    bool *free_to_go = many ? many : few, *own = free_to_go + eviction->n;
     find_unprotected(config, eviction, free_to_go, own);
     for (size_t at = 0; at < config->plugins.n;) {
         size_t count = ask_tier(config, eviction, &at, ret_may, own);
@@ -126,6 +129,16 @@ size_t config_victims(const struct sched_config *config, const struct cache *cac
             return count;
     }
     return 0;
+}
+
+bool config_names_victims(const struct sched_config *config)
+{
+    each_plugin(plugin, config)
+    {
+        if (plugin->enabled[POINT_VICTIM] && plugin->type->victims)
+            return true;
+    }
+    return false;
 }
 
 /* ---- for whom -------------------------------------------------------------------------------- */

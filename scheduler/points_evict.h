@@ -17,10 +17,13 @@
 size_t config_evictable(const struct sched_config *config, const struct eviction *eviction,
                         bool *ret_may);
 /* Which of these running pods are to go though nobody wants their room, into `ret_go`; returns how
- * many. The first tier in which any plugin names one who is not spared decides; all go that one of
- * its plugins names, but for those whom a plugin of any tier spares. */
+ * many. Pods of one job stand together. The first tier in which any plugin names one who is not
+ * spared decides; all go that one of its plugins names, but for those whom a plugin of any tier
+ * spares. */
 size_t config_victims(const struct sched_config *config, const struct cache *cache,
                       const struct sched_task *const *tasks, size_t n, bool *ret_go);
+/* Whether config_victims could name anybody. */
+bool config_names_victims(const struct sched_config *config);
 /* The first tier with a plugin that has this point decides: all of its must agree. False without
  * any. */
 bool config_job_starving(const struct sched_config *config, const struct sched_job *job);

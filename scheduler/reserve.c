@@ -5,6 +5,7 @@
 #include "api/names.h"
 #include "base/log.h"
 #include "loop/backoff.h"
+#include "scheduler/apart.h"
 #include "scheduler/fit.h"
 #include "scheduler/holds.h"
 #include "scheduler/plugins/gang.h"
@@ -33,9 +34,15 @@ static void back_off(struct cache *cache, struct sched_job *job, bool grow)
     cache_dirty(cache, job);
 }
 
+/* What it holds because it starves, or NULL. */
+static struct reservation *reservation_of(const struct sched_job *job)
+{
+    return job->reservation && !job->reservation->nominated ? job->reservation : NULL;
+}
+
 void reserve_drop(struct cache *cache, struct sched_job *job)
 {
-    if (!job->reservation)
+    if (!reservation_of(job))
         return;
     bool held = job->reservation->holds.n > 0;
     if (held)
@@ -48,7 +55,9 @@ void reserve_drop_all(struct cache *cache)
 {
     list_each(link, &cache->reservations)
     {
-        holds_close(cache, container_of(link, struct reservation, link));
+        struct reservation *reservation = container_of(link, struct reservation, link);
+        if (!reservation->nominated)
+            holds_close(cache, reservation);
     }
 }
 
@@ -92,6 +101,12 @@ static bool lacks_nodes(const struct scheduler *scheduler, const struct sched_jo
     return lacks && may_have;
 }
 
+void reserve_spare(struct cache *cache, struct sched_job *job)
+{
+    job->short_ns = 0;
+    reserve_drop(cache, job);
+}
+
 void reserve_refused(struct scheduler *scheduler, struct sched_job *job)
 {
     if (lacks_nodes(scheduler, job)) {
@@ -113,7 +128,7 @@ static void forget(struct sched_job *job)
 
 void reserve_check(struct scheduler *scheduler, struct sched_job *job)
 {
-    struct reservation *reservation = job->reservation;
+    struct reservation *reservation = reservation_of(job);
     bool whole = config_job_ready(scheduler->config, job);
     bool starves = !whole && job->uid && job->phase != JOB_PENDING && job->count[TASK_PENDING] &&
                    config_job_possible(scheduler->config, job);
@@ -143,9 +158,10 @@ bool reserve_may(const struct scheduler *scheduler, const struct sched_job *job)
     const struct sched_queue *queue = job->queue;
     int64_t now = loop_now(scheduler->params.loop);
     bool looked = queue->contended_ns && now - queue->contended_ns < CONTEND_INTERVAL;
-    return job->short_ns && !queue->holder && !looked && why_holds_pods(job->why.kind) &&
-           queue->uid && queue->open && due_time(scheduler, job) <= now &&
-           !config_job_ready(scheduler->config, job) && config_job_possible(scheduler->config, job);
+    return job->short_ns && !job->reservation && !queue->holder && !looked &&
+           why_holds_pods(job->why.kind) && queue->uid && queue->open &&
+           due_time(scheduler, job) <= now && !config_job_ready(scheduler->config, job) &&
+           config_job_possible(scheduler->config, job);
 }
 
 static void ask_for_room(const struct task_group *group, uint32_t count, void *arg)
@@ -174,13 +190,15 @@ bool reserve_is_worth(struct scheduler *scheduler, struct sched_job *job)
 
 bool reserve_is_told(const struct scheduler *scheduler, const struct sched_job *job)
 {
-    return job->reservation &&
+    return reservation_of(job) &&
            loop_now(scheduler->params.loop) - job->reservation->since_ns >= TELL_DELAY;
 }
 
 int64_t reserve_look(const struct scheduler *scheduler, const struct sched_job *job)
 {
-    const struct reservation *reservation = job->reservation;
+    const struct reservation *reservation = reservation_of(job);
+    if (job->reservation && !reservation)
+        return INT64_MAX;
     if (reservation && !reserve_is_told(scheduler, job))
         return reservation->since_ns + TELL_DELAY;
     if (reservation)
@@ -203,7 +221,7 @@ void reserve_decide(struct scheduler *scheduler, struct sched_job *job, bool fit
 
 /* ---- for whom it gives way ------------------------------------------------------------------- */
 
-static bool ranks_priorities(const struct sched_config *config)
+bool reserve_ranks_priorities(const struct sched_config *config)
 {
     for (size_t i = 0; i < config->plugins.n; i++)
         if (config->plugins.items[i]->type == &plugin_priority)
@@ -239,10 +257,14 @@ bool reserve_yield(struct scheduler *scheduler, const struct sched_job *job, str
     list_each(link, &scheduler->cache.reservations)
     {
         struct reservation *reservation = container_of(link, struct reservation, link);
-        if (reservation->job->priority >= job->priority || !ranks_priorities(scheduler->config) ||
+        if (reservation->job->priority >= job->priority ||
+            !reserve_ranks_priorities(scheduler->config) ||
             !is_in_the_way(scheduler, reservation, job->queue, cls))
             continue;
-        reserve_drop(&scheduler->cache, reservation->job);
+        if (reservation->nominated)
+            holds_close(&scheduler->cache, reservation); /* the evictor sees that */
+        else
+            reserve_drop(&scheduler->cache, reservation->job);
         any = true;
     }
     return any;
@@ -258,7 +280,7 @@ static void want(const struct task_group *group, uint32_t count, void *arg)
 
 void reserve_begin(struct sched_job *job)
 {
-    struct reservation *reservation = job->reservation;
+    struct reservation *reservation = reservation_of(job);
     if (!reservation)
         return;
     for (size_t i = 0; i < reservation->classes.n; i++)
@@ -272,14 +294,77 @@ void reserve_begin(struct sched_job *job)
     }
 }
 
+/* The first of the job's groups of that class that has pods waiting, or NULL. */
+static const struct task_group *group_of(const struct sched_job *job, const struct pod_class *cls)
+{
+    for (size_t i = 0; i < job->groups.n; i++)
+        if (job->groups.items[i]->cls == cls && job->groups.items[i]->pending.n)
+            return job->groups.items[i];
+    return NULL;
+}
+
+/* How many pods of the class the node would have room for, were it empty. */
+static uint32_t places_on(const struct pod_class *cls, const struct sched_node *node)
+{
+    int64_t places = UINT32_MAX;
+    for (uint32_t i = 0; i < cls->request.n; i++) {
+        int64_t amount = cls->request.items[i].amount;
+        int64_t room = resource_vector_get(&node->object->allocatable, cls->request.items[i].id);
+        places = amount > 0 && room / amount < places ? room / amount : places;
+    }
+    return places > 0 ? (uint32_t)places : 0;
+}
+
+static void offer_nodes(struct scheduler *scheduler, const struct sched_queue *queue,
+                        struct pod_class *cls, struct apart *apart)
+{
+    struct cache *cache = &scheduler->cache;
+    const struct fit_table *table = fit_table(cache, scheduler->config, queue, cls);
+    for (size_t i = 0; i < cache->nodes.n; i++) {
+        const struct sched_node *node = cache->nodes.items[i];
+        if (may_use(scheduler, table, queue, cls, node))
+            apart_offer(apart, node->index, places_on(cls, node));
+    }
+    cache->work += cache->nodes.n;
+}
+
+/* What the job's pods and the places held for it leave to pods of the group; NULL: everything. */
+static struct apart *apart_of(struct scheduler *scheduler, const struct reservation *reservation,
+                              const struct task_group *group, uint32_t wanted)
+{
+    struct apart *apart = apart_new(&scheduler->cache, scheduler->config, group, wanted);
+    if (!apart)
+        return NULL;
+    offer_nodes(scheduler, reservation->job->queue, group->cls, apart);
+    apart_count_placed(apart, reservation->job);
+    for (size_t i = 0; i < reservation->holds.n; i++) {
+        const struct node_hold *hold = reservation->holds.items[i];
+        for (size_t p = 0; p < hold->parts.n; p++)
+            for (uint32_t n = 0; n < hold->parts.items[p].pods; n++)
+                apart_count(apart, hold->parts.items[p].cls, hold->node->index);
+    }
+    return apart;
+}
+
+static bool is_apart(const struct sched_node *node, void *arg)
+{
+    return !apart_refuses(arg, node->index) && !apart_is_uneven(arg, node->index);
+}
+
 /* A place that is free for a pod of the class, held in addition to or instead of another. */
 static bool hold_free_place(struct scheduler *scheduler, struct reservation *reservation,
                             const struct held_class *entry)
 {
     struct cache *cache = &scheduler->cache;
     struct pod_class *cls = entry->cls;
-    const struct sched_queue *queue = reservation->job->queue;
-    struct sched_node *node = fit_best(cache, fit_table(cache, scheduler->config, queue, cls));
+    const struct task_group *group = group_of(reservation->job, cls);
+    if (!group)
+        return false;
+    struct apart *apart = apart_of(scheduler, reservation, group, entry->wanted);
+    const struct fit_table *table = fit_table_of(cache, scheduler->config, group);
+    struct sched_node *node =
+        apart ? fit_best_of(cache, table, is_apart, apart) : fit_best(cache, table);
+    apart_free(cache, apart);
     if (!node)
         return false;
     if (entry->held < entry->wanted && holds_add(cache, reservation, node, cls))
@@ -342,22 +427,29 @@ static struct candidate *candidates_of(struct scheduler *scheduler, const struct
 }
 
 /* Holds places that are not free yet, one a node: whose pods end there soonest is not known. Each
- * counts in the limits of its queue, so that the next may have to be elsewhere. */
+ * counts in the limits of its queue and keeps others away, so that the next may have to be
+ * elsewhere. */
 static bool hold_used_places(struct scheduler *scheduler, struct reservation *reservation,
                              struct pod_class *cls, uint32_t wanted)
 {
     const struct sched_queue *queue = reservation->job->queue;
+    const struct task_group *group = group_of(reservation->job, cls);
+    struct apart *apart = group ? apart_of(scheduler, reservation, group, wanted) : NULL;
     size_t n;
     struct candidate *found = candidates_of(scheduler, queue, cls, &n);
     uint32_t held = 0;
     for (size_t i = 0; i < n && held < wanted; i++) {
-        if (config_queue_refuse(scheduler->config, queue, &cls->request, found[i].node))
+        if (config_queue_refuse(scheduler->config, queue, &cls->request, found[i].node) ||
+            (apart && !is_apart(found[i].node, apart)))
             continue;
         if (!holds_add(&scheduler->cache, reservation, found[i].node, cls))
             break;
+        if (apart)
+            apart_count(apart, cls, found[i].node->index);
         held++;
     }
     free(found);
+    apart_free(&scheduler->cache, apart);
     return held > 0;
 }
 
@@ -380,7 +472,7 @@ static bool drain(struct scheduler *scheduler, struct reservation *reservation)
 
 bool reserve_step(struct scheduler *scheduler, struct sched_job *job)
 {
-    struct reservation *reservation = job->reservation;
+    struct reservation *reservation = reservation_of(job);
     if (!reservation)
         return false;
     for (size_t i = 0; i < reservation->classes.n; i++)

@@ -5,16 +5,20 @@
  * missing pods ask for; so is what its queue may use of groups of nodes, less what the job's own
  * pods use there. First the places on it are counted for each class alone; then the classes are
  * placed one after the other, those with the fewest places to spare first. For one class that is
- * exact; several may be turned down that a cleverer packing would place.
+ * exact; several may be turned down that a cleverer packing would place. Pods that keep one another
+ * away count as apart.h says; how evenly they can be spread is looked at class by class.
  */
+#include "scheduler/apart.h"
 #include "scheduler/fit.h"
 #include "scheduler/reserve.h"
 
 struct plan_class {
-    struct pod_class *cls; /* counted */
+    struct pod_class *cls;          /* counted */
+    const struct task_group *group; /* borrowed; one of its pods' */
     uint32_t wanted;
     uint64_t places; /* for it alone */
     bool placed;
+    VEC(uint32_t) nodes; /* then: of its pods */
 };
 
 /* A limit of the queue for a group of nodes. */
@@ -26,7 +30,8 @@ struct plan_limit {
 
 struct reserve_plan {
     struct scheduler *scheduler;
-    const struct sched_queue *queue; /* borrowed; queues do not change while a cycle runs */
+    const struct sched_job *job;     /* borrowed; nothing of it changes while a cycle runs */
+    const struct sched_queue *queue; /* borrowed; likewise */
     VEC(struct plan_limit) limits;   /* of the queue */
     VEC(struct plan_class) classes;
     VEC(uint32_t) ids; /* the resources that they ask for */
@@ -45,8 +50,9 @@ static void add_class(const struct task_group *group, uint32_t count, void *arg)
             plan->classes.items[i].wanted += count;
             return;
         }
-    vec_push(&plan->classes,
-             ((struct plan_class){.cls = pod_class_ref(group->cls), .wanted = count}));
+    vec_push(
+        &plan->classes,
+        ((struct plan_class){.cls = pod_class_ref(group->cls), .group = group, .wanted = count}));
 }
 
 static void collect_ids(struct reserve_plan *plan)
@@ -126,6 +132,7 @@ struct reserve_plan *reserve_plan_new(struct scheduler *scheduler, struct sched_
 {
     struct reserve_plan *plan = xnew(struct reserve_plan);
     plan->scheduler = scheduler;
+    plan->job = job;
     plan->queue = job->queue;
     job_each_missing(job, add_class, plan);
     collect_ids(plan);
@@ -173,43 +180,94 @@ static const struct fit_table *table_of(const struct reserve_plan *plan, struct 
     return fit_table(&scheduler->cache, scheduler->config, plan->queue, cls);
 }
 
+/* What the job's pods that are on nodes, or placed by the plan, leave to the class; NULL: all. */
+static struct apart *apart_of(const struct reserve_plan *plan, const struct plan_class *entry,
+                              const struct fit_table *table)
+{
+    struct scheduler *scheduler = plan->scheduler;
+    struct apart *apart =
+        apart_new(&scheduler->cache, scheduler->config, entry->group, entry->wanted);
+    for (size_t i = 0; apart && i < plan->nodes; i++)
+        if (may_take(plan, table, i))
+            apart_offer(apart, (uint32_t)i, places_in(plan, room_of(plan, i), entry->cls));
+    if (apart)
+        apart_count_placed(apart, plan->job);
+    for (size_t c = 0; apart && c < plan->classes.n; c++)
+        for (size_t i = 0; i < plan->classes.items[c].nodes.n; i++)
+            apart_count(apart, plan->classes.items[c].cls, plan->classes.items[c].nodes.items[i]);
+    return apart;
+}
+
+/* How many of up to `places` pods may be there beside one another, and counts them. */
+static uint32_t places_beside(struct apart *apart, const struct pod_class *cls, size_t node,
+                              uint32_t places)
+{
+    uint32_t n = 0;
+    if (!apart)
+        return places;
+    for (; n < places && !apart_refuses(apart, (uint32_t)node); n++)
+        apart_count(apart, cls, (uint32_t)node);
+    return n;
+}
+
+static uint32_t least_of(uint64_t a, uint32_t b)
+{
+    return a < b ? (uint32_t)a : b;
+}
+
 static void count_places(struct reserve_plan *plan, struct plan_class *entry)
 {
     const struct fit_table *table = table_of(plan, entry->cls);
+    struct apart *apart = apart_of(plan, entry, table);
+    uint64_t most = apart ? apart_most(apart) : UINT64_MAX;
     for (size_t i = 0; i < plan->limits.n; i++)
         plan->limits.items[i].places = 0;
     for (size_t i = 0; i < plan->nodes; i++) {
         if (!may_take(plan, table, i))
             continue;
         struct plan_limit *limit = limit_on(plan, plan->scheduler->cache.nodes.items[i]);
-        *(limit ? &limit->places : &entry->places) += places_in(plan, room_of(plan, i), entry->cls);
+        uint32_t places = places_in(plan, room_of(plan, i), entry->cls);
+        if (apart)
+            places = places_beside(apart, entry->cls, i, least_of(entry->wanted, places));
+        *(limit ? &limit->places : &entry->places) += places;
     }
     for (size_t i = 0; i < plan->limits.n; i++) {
         const struct plan_limit *limit = &plan->limits.items[i];
-        uint32_t within = places_within(limit, entry->cls);
-        entry->places += limit->places < within ? limit->places : within;
+        entry->places += least_of(limit->places, places_within(limit, entry->cls));
     }
+    entry->places = entry->places < most ? entry->places : most;
     plan->fails = plan->fails || entry->places < entry->wanted;
+    apart_free(&plan->scheduler->cache, apart);
+}
+
+/* So many pods of the class are on the node from now on. */
+static void take_places(struct reserve_plan *plan, struct plan_class *entry, size_t node,
+                        uint32_t pods)
+{
+    int64_t *room = room_of(plan, node);
+    take(limit_on(plan, plan->scheduler->cache.nodes.items[node]), &entry->cls->request, pods);
+    for (size_t k = 0; k < plan->ids.n; k++)
+        room[k] -= pods * resource_set_get(&entry->cls->request, plan->ids.items[k]);
+    for (uint32_t i = 0; i < pods; i++)
+        vec_push(&entry->nodes, (uint32_t)node);
 }
 
 static void place(struct reserve_plan *plan, struct plan_class *entry)
 {
     const struct fit_table *table = table_of(plan, entry->cls);
+    struct apart *apart = apart_of(plan, entry, table);
     uint32_t left = entry->wanted;
     for (size_t i = 0; i < plan->nodes && left; i++) {
-        int64_t *room = room_of(plan, i);
         if (!may_take(plan, table, i))
             continue;
-        struct plan_limit *limit = limit_on(plan, plan->scheduler->cache.nodes.items[i]);
-        uint32_t places = places_in(plan, room, entry->cls);
-        uint32_t within = places_within(limit, entry->cls);
-        places = within < places ? within : places;
-        uint32_t taken = places < left ? places : left;
-        take(limit, &entry->cls->request, taken);
-        for (size_t k = 0; taken && k < plan->ids.n; k++)
-            room[k] -= taken * resource_set_get(&entry->cls->request, plan->ids.items[k]);
-        left -= taken;
+        const struct plan_limit *limit = limit_on(plan, plan->scheduler->cache.nodes.items[i]);
+        uint32_t places = places_in(plan, room_of(plan, i), entry->cls);
+        places = least_of(places_within(limit, entry->cls), least_of(places, left));
+        places = places_beside(apart, entry->cls, i, places);
+        take_places(plan, entry, i, places);
+        left -= places;
     }
+    apart_free(&plan->scheduler->cache, apart);
     entry->placed = true;
     plan->fails = plan->fails || left > 0;
 }
@@ -249,8 +307,10 @@ void reserve_plan_free(struct reserve_plan *plan)
 {
     if (!plan)
         return;
-    for (size_t i = 0; i < plan->classes.n; i++)
+    for (size_t i = 0; i < plan->classes.n; i++) {
         pod_class_unref(plan->classes.items[i].cls);
+        vec_clear(&plan->classes.items[i].nodes);
+    }
     vec_clear(&plan->classes);
     vec_clear(&plan->ids);
     for (size_t i = 0; i < plan->limits.n; i++)

@@ -7,6 +7,8 @@
 #include "scheduler/apply.h"
 #include "scheduler/bind.h"
 #include "scheduler/cycle.h"
+#include "scheduler/evict/evictor.h"
+#include "scheduler/evict/prospects.h"
 #include "scheduler/metrics.h"
 #include "scheduler/queues.h"
 #include "scheduler/reserve.h"
@@ -89,13 +91,16 @@ struct scheduler *scheduler_new(const struct scheduler_params *params)
     scheduler->cache.keep_node = keep_node;
     scheduler->cache.keep_arg = &scheduler->params;
     scheduler->cache.job_timer = on_job_timer;
+    scheduler->cache.prospects = scheduler->prospects = prospects_new();
     scheduler->volume_binder = new_binder(scheduler);
     scheduler->metrics = metrics_start(scheduler);
     cycle_init(scheduler);
+    evictor_init(scheduler);
     teller_init(scheduler);
     queues_init(scheduler);
     tally_init(scheduler);
     apply_init(scheduler);
+    config_attach(scheduler->config, scheduler);
     return scheduler;
 }
 
@@ -114,6 +119,7 @@ void scheduler_free(struct scheduler *scheduler)
     if (!scheduler)
         return;
     apply_clear(scheduler);
+    evictor_clear(scheduler);
     cycle_clear(scheduler);
     queues_clear(scheduler);
     tally_clear(scheduler);
@@ -125,6 +131,7 @@ void scheduler_free(struct scheduler *scheduler)
         drop_change(&scheduler->changes.items[i]);
     vec_clear(&scheduler->changes);
     cache_clear(&scheduler->cache);
+    prospects_free(scheduler->prospects);
     sched_config_free(scheduler->config);
     sched_config_free(scheduler->next_config);
     metrics_end(scheduler->metrics);
@@ -139,6 +146,7 @@ void scheduler_lead(struct scheduler *scheduler, bool leading)
     scheduler->cache.leads = false; /* until the first cycle */
     if (!leading) {
         reserve_drop_all(&scheduler->cache);
+        evictor_clear(scheduler);
         return;
     }
     if (warm)
@@ -182,6 +190,7 @@ void scheduler_stop(struct scheduler *scheduler, loop_fn *stopped, void *arg)
     scheduler->stopping = true;
     if (scheduler->volume_binder)
         volume_binder_stop(scheduler->volume_binder);
+    evictor_clear(scheduler);
     scheduler->stopped = stopped;
     scheduler->stopped_arg = arg;
     scheduler_check_stopped(scheduler);

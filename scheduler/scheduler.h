@@ -31,6 +31,10 @@ struct scheduler_params {
     const char *const *node_selector; /* "key:value"; any one admits a node; none: all nodes */
     size_t node_selector_count;
     struct sched_config *config; /* taken over */
+    /* A transport to some HTTP server, for plugins; taken over by the caller. NULL and `err` when
+     * there is none. May be NULL. */
+    struct kube_transport *(*connect)(void *arg, const char *url, struct error *err);
+    void *connect_arg;
 };
 
 enum change_kind {
@@ -51,7 +55,8 @@ enum change_kind {
     CHANGE_JOB,           /* its timer fired */
     CHANGE_BOUND,         /* a bind took effect */
     CHANGE_UNBOUND,       /* a bind had no effect, nobody's fault: try again at once */
-    CHANGE_BIND_FAILED    /* a bind was refused */
+    CHANGE_BIND_FAILED,   /* a bind was refused */
+    CHANGE_SPARED         /* a pod that was asked to go stays */
 };
 
 struct change {
@@ -98,6 +103,10 @@ struct scheduler {
     size_t changes_done;
     struct list binds;                   /* bind calls that are not over */
     struct volume_binder *volume_binder; /* owned; NULL when volumes are not followed */
+    struct list decisions;               /* to evict (evict/evictor.h) */
+    struct list strays;                  /* evictions that nobody waits for */
+    struct map evictions;                /* all, by the UID of the pod */
+    struct map nominations;              /* writes of places that pods are to have, likewise */
     struct list tellers;                 /* writes of pod conditions under way */
     uint32_t teller_count;
     struct list telling;          /* jobs whose pods are to be told why they wait */
@@ -109,6 +118,7 @@ struct scheduler {
     struct loop_timer tally_timer;
     struct loop_deferred synced;
     struct sched_metrics *metrics; /* owned */
+    struct prospects *prospects;   /* owned */
     bool ready;                    /* all lists are complete */
     bool leading, stopping;
     loop_fn *stopped; /* when drained */

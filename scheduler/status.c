@@ -5,7 +5,9 @@
 #include "api/names.h"
 #include "base/intern.h"
 #include "base/log.h"
+#include "scheduler/actions/taking.h"
 #include "scheduler/claim.h"
+#include "scheduler/evict/evictor.h"
 #include "scheduler/holds.h"
 #include "scheduler/minimum.h"
 #include "scheduler/reserve.h"
@@ -360,6 +362,9 @@ static int64_t next_look(const struct scheduler *scheduler, const struct sched_j
     if (job->why.kind != WHY_NONE && now - job->why.since_ns < TELLER_DELAY)
         next = earlier(next, job->why.since_ns + TELLER_DELAY);
     next = earlier(next, reserve_look(scheduler, job));
+    next = earlier(next, evictor_look(scheduler, job));
+    if (!list_empty(&job->place))
+        next = earlier(next, taking_look(scheduler, job));
     if (job->phase == JOB_INQUEUE && !job_gang_possible(job) &&
         now - job->last_arrival_ns < JOB_CLAIM_NS)
         next = earlier(next, job->last_arrival_ns + JOB_CLAIM_NS);
@@ -395,6 +400,7 @@ void status_update(struct scheduler *scheduler, struct sched_job *job)
 {
     struct cache *cache = &scheduler->cache;
     int64_t now = loop_now(scheduler->params.loop);
+    evictor_check(scheduler, job);
     if (!job->uid) {
         cache_drop_job(cache, job);
         return;

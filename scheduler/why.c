@@ -233,6 +233,15 @@ void why_gang(struct scheduler *scheduler, struct sched_job *job, const struct t
     why_set(scheduler, job, WHY_NODES, signature, "%s", text.p);
 }
 
+void why_unready(struct scheduler *scheduler, struct sched_job *job)
+{
+    if (why_is_due_or_later(scheduler, job, WHY_NODES))
+        why_set(scheduler, job, WHY_NODES, 1,
+                "there are nodes for the %d pods that start together, in queue \"%s\", but the "
+                "plugin that was asked (jobReady) has not found the job ready",
+                job->min_member, job->queue->name);
+}
+
 void why_surplus(struct scheduler *scheduler, struct sched_job *job, const struct task_group *group,
                  uint64_t signature, struct str nodes)
 {

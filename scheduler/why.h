@@ -43,6 +43,8 @@ void why_binds(struct scheduler *scheduler, struct sched_job *job);
  * `nodes`. Nothing of the attempt is placed any more. */
 void why_gang(struct scheduler *scheduler, struct sched_job *job, const struct task_group *group,
               uint32_t would, uint64_t signature, struct str nodes);
+/* The gang has its minimum on nodes, but a plugin does not find it ready. */
+void why_unready(struct scheduler *scheduler, struct sched_job *job);
 /* The job's queue has had its share. */
 void why_overused(struct scheduler *scheduler, struct sched_job *job);
 /* The queue may not hold what the gang, or one more pod above its minimum, asks for; `why` is the

@@ -4,8 +4,10 @@
 #include "api/pod.h"
 #include "api/names.h"
 #include "api/pod_class.h"
+#include "api/preemptable.h"
 #include "base/alloc.h"
 #include "base/ensure.h"
+#include "base/timefmt.h"
 #include "json/interned.h"
 #include <stdio.h>
 
@@ -13,14 +15,16 @@
 struct draft {
     struct pod *pod;
     struct pod_demand demand;
+    int64_t scheduled_ns; /* since when PodScheduled is True, wall time; 0: it is not */
     bool has_priority;
 };
 
 static bool keep_annotation(struct str key)
 {
     return str_is(key, KEY_GROUP_NAME) || str_is(key, KEY_TASK_SPEC) ||
-           str_is(key, KEY_TASK_PRIORITY) || str_is(key, KEY_SCORING_TYPE) ||
-           str_is(key, KEY_SCORING_WEIGHT);
+           str_is(key, KEY_TASK_PRIORITY) || str_is(key, KEY_COOLDOWN_TIME) ||
+           str_is(key, KEY_SCORING_TYPE) || str_is(key, KEY_SCORING_WEIGHT) ||
+           str_is(key, KEY_PREEMPTABLE);
 }
 
 /* The next value as it stands; null is the same as absent. */
@@ -106,6 +110,8 @@ static void spec_read(struct json_reader *reader, struct draft *draft)
             priority_read(reader, draft);
         else if (str_is(key, "priorityClassName"))
             pod->critical = is_system_class(json_str(reader));
+        else if (str_is(key, "preemptionPolicy"))
+            pod->never_preempts = str_is(json_str(reader), "Never");
         else if (str_is(key, "schedulingGates"))
             gates_read(reader, pod);
         else if (!demand_member(reader, key, draft))
@@ -113,9 +119,20 @@ static void spec_read(struct json_reader *reader, struct draft *draft)
     }
 }
 
+static void scheduled_read(struct draft *draft, struct str status, struct str reason,
+                           struct str since)
+{
+    draft->pod->unschedulable =
+        str_is(status, "False") &&
+        (str_is(reason, POD_UNSCHEDULABLE) || str_is(reason, POD_QUEUE_LIMIT) ||
+         str_is(reason, REASON_NOT_ENOUGH_TASKS));
+    if (!str_is(status, "True") || !time_parse(since, &draft->scheduled_ns))
+        draft->scheduled_ns = 0;
+}
+
 static void condition_read(struct json_reader *reader, struct draft *draft)
 {
-    struct str key, type = STR_NULL, status = STR_NULL, reason = STR_NULL;
+    struct str key, type = STR_NULL, status = STR_NULL, reason = STR_NULL, since = STR_NULL;
     if (!json_object(reader))
         return;
     while (json_key(reader, &key)) {
@@ -125,14 +142,13 @@ static void condition_read(struct json_reader *reader, struct draft *draft)
             status = json_str(reader);
         else if (str_is(key, "reason"))
             reason = json_str(reader);
+        else if (str_is(key, "lastTransitionTime"))
+            since = json_str(reader);
         else
             json_skip(reader);
     }
     if (str_is(type, "PodScheduled"))
-        draft->pod->unschedulable =
-            str_is(status, "False") &&
-            (str_is(reason, POD_UNSCHEDULABLE) || str_is(reason, POD_QUEUE_LIMIT) ||
-             str_is(reason, REASON_NOT_ENOUGH_TASKS));
+        scheduled_read(draft, status, reason, since);
     else if (str_is(type, "PodResizePending"))
         draft->demand.infeasible = str_is(reason, "Infeasible");
 }
@@ -162,6 +178,10 @@ static void status_read(struct json_reader *reader, struct draft *draft)
     while (json_key(reader, &key)) {
         if (str_is(key, "phase"))
             draft->pod->phase = phase_of(json_str(reader));
+        else if (str_is(key, "startTime"))
+            (void)time_parse(json_str(reader), &draft->pod->started_ns);
+        else if (str_is(key, "nominatedNodeName"))
+            json_interned(reader, &draft->pod->nominated);
         else if (str_is(key, "conditions"))
             conditions_read(reader, draft);
         else if (str_is(key, "containerStatuses") || str_is(key, "initContainerStatuses"))
@@ -220,6 +240,20 @@ static void set_text(const char **slot, const char *text)
     *slot = intern_get(str_of(text));
 }
 
+/* The label goes before the annotation; one that is no duration is none. */
+static int64_t spared_until(const struct draft *draft)
+{
+    const struct kube_meta *meta = &draft->pod->meta;
+    const char *text = kube_pairs_get(&meta->labels, KEY_COOLDOWN_TIME);
+    int64_t cooldown_ns;
+    if (!text)
+        text = kube_pairs_get(&meta->annotations, KEY_COOLDOWN_TIME);
+    if (!text || !draft->scheduled_ns || !duration_parse(str_of(text), &cooldown_ns) ||
+        cooldown_ns <= 0)
+        return 0;
+    return time_add(draft->scheduled_ns, cooldown_ns);
+}
+
 /* What the pod says about itself in annotations and labels. */
 static void finish_names(struct draft *draft)
 {
@@ -238,6 +272,9 @@ static void finish_names(struct draft *draft)
         set_text(&pod->node, NULL);
     if (!pod->scheduler)
         set_text(&pod->scheduler, NULL);
+    if (!pod->nominated)
+        set_text(&pod->nominated, NULL);
+    pod->preemptable = preemptable_of(meta) != PREEMPTABLE_NO;
     pod->ordinal = ordinal_of(meta->name);
     pod->indexed = is_number(kube_pairs_get(&meta->labels, KEY_TASK_INDEX), pod->ordinal);
     pod->labels = label_set_get(meta->ns, &meta->labels, pod->indexed);
@@ -261,6 +298,7 @@ static int finish(struct draft *draft, struct json_reader *reader, struct arena 
     draft->demand.scoring_type = annotation(draft, KEY_SCORING_TYPE, arena);
     draft->demand.scoring_weight = annotation(draft, KEY_SCORING_WEIGHT, arena);
     finish_names(draft);
+    pod->spared_until_ns = spared_until(draft);
     pod->cls = pod_class_get(&draft->demand, &pod->meta, arena);
     kube_pairs_clear(&pod->meta.labels);
     kube_pairs_clear(&pod->meta.annotations);
@@ -308,6 +346,7 @@ void pod_unref(struct pod *pod)
     intern_put(pod->node);
     intern_put(pod->group);
     intern_put(pod->role);
+    intern_put(pod->nominated);
     free(pod);
 }
 

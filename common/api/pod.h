@@ -54,14 +54,19 @@ struct pod {
     const char *node;         /* interned; spec.nodeName, "" when unbound */
     const char *group;        /* interned; name of its PodGroup, "" for none */
     const char *role;         /* interned; its task in the job, "" for none */
+    const char *nominated;    /* interned; status.nominatedNodeName, "" for none */
+    int64_t started_ns;       /* wall time at which its node took it up, 0: not yet */
     int32_t priority; /* its rank within the job: task-priority, else spec.priority, else 1 */
     uint32_t ordinal; /* number at the end of its name, UINT32_MAX without one */
+    int64_t spared_until_ns; /* wall time until which its cooldown lasts, 0 without one */
     enum pod_phase phase;
     bool indexed;         /* has the label volcano.sh/task-index, which is its ordinal */
     bool critical;        /* of one of the system's classes of priority */
     bool gated;           /* has scheduling gates */
     bool gated_by_others; /* has one that is not KEY_QUEUE_GATE */
     bool unschedulable;   /* its condition PodScheduled is False for a reason of ours */
+    bool never_preempts;  /* nobody is to be evicted for it: its preemptionPolicy is Never */
+    bool preemptable;     /* it may be evicted, as far as it says itself */
     uint32_t refs;
 };
 

@@ -206,7 +206,9 @@ static bool class_fill(struct pod_class *cls, const struct pod_demand *demand,
 {
     scoring_fill(cls, demand, arena);
     containers_fill(cls, demand, arena);
-    return where_fill(cls, demand, meta, arena) && spread_fill(cls, demand, meta, arena);
+    bool good = where_fill(cls, demand, meta, arena) && spread_fill(cls, demand, meta, arena);
+    pod_rules_finish(&cls->rules);
+    return good;
 }
 
 static void class_free(struct pod_class *cls)

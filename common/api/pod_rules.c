@@ -3,6 +3,7 @@
  */
 #include "api/pod_rules.h"
 #include "base/alloc.h"
+#include "base/limits.h"
 #include "json/interned.h"
 
 static void selection_clear(struct pod_selection *pods)
@@ -51,8 +52,17 @@ static void term_read(struct json_reader *reader, struct pod_term *term)
     }
 }
 
+#define TEXT_OF_(number) #number
+#define TEXT_OF(number) TEXT_OF_(number)
+
+/* NULL when there are too many. */
 static struct pod_term *term_add(struct pod_rules *rules, enum pod_term_kind kind)
 {
+    if (rules->term_count == LIMIT_POD_TERMS) {
+        rules->excess = "the pod's spec.affinity has more than " TEXT_OF(
+            LIMIT_POD_TERMS) " terms about other pods, which is the limit";
+        return NULL;
+    }
     rules->terms = xreallocarray(rules->terms, rules->term_count + 1, sizeof(*rules->terms));
     struct pod_term *term = &rules->terms[rules->term_count++];
     *term = (struct pod_term){.kind = kind, .topology_key = intern_get(STR_NULL)};
@@ -73,8 +83,12 @@ static void required_read(struct json_reader *reader, struct pod_rules *rules, c
         return;
     while (json_item(reader)) {
         struct pod_term *term = term_add(rules, kind);
-        term_read(reader, term);
-        term_finish(term, ns);
+        if (term) {
+            term_read(reader, term);
+            term_finish(term, ns);
+        } else {
+            json_skip(reader);
+        }
     }
 }
 
@@ -100,8 +114,12 @@ static void preferred_read(struct json_reader *reader, struct pod_rules *rules, 
         return;
     while (json_item(reader)) {
         struct pod_term *term = term_add(rules, kind);
-        weighted_read(reader, term);
-        term_finish(term, ns);
+        if (term) {
+            weighted_read(reader, term);
+            term_finish(term, ns);
+        } else {
+            json_skip(reader);
+        }
     }
 }
 
@@ -180,20 +198,70 @@ static void spread_read(struct json_reader *reader, struct spread_constraint *sp
     label_selector_clear(&own);
 }
 
+/* NULL when there are too many. */
+static struct spread_constraint *spread_add(struct pod_rules *rules)
+{
+    if (rules->spread_count == LIMIT_POD_SPREADS) {
+        rules->excess = "the pod's spec.topologySpreadConstraints has more than " TEXT_OF(
+            LIMIT_POD_SPREADS) " constraints, which is the limit";
+        return NULL;
+    }
+    rules->spreads =
+        xreallocarray(rules->spreads, rules->spread_count + 1, sizeof(*rules->spreads));
+    struct spread_constraint *spread = &rules->spreads[rules->spread_count++];
+    *spread = (struct spread_constraint){
+        .topology_key = intern_get(STR_NULL), .min_domains = 1, .honors_nodes = true};
+    return spread;
+}
+
 void pod_rules_read_spread(struct json_reader *reader, struct pod_rules *rules, const char *ns,
                            const struct kube_pairs *labels)
 {
     if (!json_array(reader))
         return;
     while (json_item(reader)) {
-        rules->spreads =
-            xreallocarray(rules->spreads, rules->spread_count + 1, sizeof(*rules->spreads));
-        struct spread_constraint *spread = &rules->spreads[rules->spread_count++];
-        *spread = (struct spread_constraint){
-            .topology_key = intern_get(STR_NULL), .min_domains = 1, .honors_nodes = true};
-        add_namespace(&spread->pods, intern_ref(ns));
-        spread_read(reader, spread, labels);
+        struct spread_constraint *spread = spread_add(rules);
+        if (spread) {
+            add_namespace(&spread->pods, intern_ref(ns));
+            spread_read(reader, spread, labels);
+        } else {
+            json_skip(reader);
+        }
     }
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static size_t selector_size(const struct label_selector *selector)
+{
+    size_t size = selector->all.n;
+    for (uint32_t i = 0; i < selector->all.n; i++)
+        size += selector->all.items[i].value_count;
+    return size;
+}
+
+/* Labels, values and namespaces that it names. */
+static size_t selection_size(const struct pod_selection *pods)
+{
+    return pods->namespace_count + selector_size(&pods->selector) +
+           selector_size(&pods->namespace_selector);
+}
+
+void pod_rules_finish(struct pod_rules *rules)
+{
+    const char *excess = rules->excess;
+    size_t size = 0;
+    for (uint32_t i = 0; i < rules->term_count; i++)
+        size += selection_size(&rules->terms[i].pods);
+    for (uint32_t i = 0; i < rules->spread_count; i++)
+        size += selection_size(&rules->spreads[i].pods);
+    if (!excess && size > LIMIT_POD_SELECTED)
+        excess =
+            "the pod's spec.affinity and spec.topologySpreadConstraints name more than " TEXT_OF(
+                LIMIT_POD_SELECTED) " labels, values and namespaces, which is the limit";
+    if (excess)
+        pod_rules_clear(rules);
+    rules->excess = excess;
 }
 
 void pod_rules_clear(struct pod_rules *rules)

@@ -47,6 +47,9 @@ struct pod_rules {
     uint32_t term_count;
     struct spread_constraint *spreads; /* owned */
     uint32_t spread_count;
+    /* Why they are more than is counted (LIMIT_POD_TERMS and so on; a constant text), else NULL.
+     * They are then left out: such a pod cannot be placed by them. */
+    const char *excess;
 };
 
 /*
@@ -57,6 +60,8 @@ void pod_rules_read_affinity(struct json_reader *reader, struct pod_rules *rules
                              bool anti);
 void pod_rules_read_spread(struct json_reader *reader, struct pod_rules *rules, const char *ns,
                            const struct kube_pairs *labels);
+/* To be called when all is read: looks whether it is too much. */
+void pod_rules_finish(struct pod_rules *rules);
 void pod_rules_clear(struct pod_rules *rules);
 
 /* Whether pods of that namespace may be meant; `labels_of` its labels, NULL when it is not known.

@@ -168,6 +168,32 @@ static bool read_containers(struct json_reader *reader, struct podstate *pod)
     return all_ready;
 }
 
+static void read_condition(struct json_reader *reader, struct podstate *pod)
+{
+    struct str key, type = STR_NULL, status = STR_NULL;
+
+    if (!json_object(reader))
+        return;
+    while (json_key(reader, &key)) {
+        if (str_eq(key, STR("type")))
+            type = json_str(reader);
+        else if (str_eq(key, STR("status")))
+            status = json_str(reader);
+        else
+            json_skip(reader);
+    }
+    if (str_is(type, "DisruptionTarget"))
+        pod->disrupted = str_is(status, "True");
+}
+
+static void read_conditions(struct json_reader *reader, struct podstate *pod)
+{
+    if (!json_array(reader))
+        return;
+    while (json_item(reader))
+        read_condition(reader, pod);
+}
+
 static void read_status(struct json_reader *reader, struct podstate *pod)
 {
     struct str key;
@@ -177,6 +203,8 @@ static void read_status(struct json_reader *reader, struct podstate *pod)
     while (json_key(reader, &key)) {
         if (str_eq(key, STR("phase")))
             pod->phase = phase_of(json_str(reader));
+        else if (str_eq(key, STR("conditions")))
+            read_conditions(reader, pod);
         else if (str_eq(key, STR("containerStatuses")))
             pod->ready = read_containers(reader, pod);
         else if (str_eq(key, STR("initContainerStatuses")))

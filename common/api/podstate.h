@@ -27,6 +27,8 @@ struct podstate {
     enum pod_phase phase;
     bool bound;            /* spec.nodeName is set */
     bool ready;            /* Running and every container is ready */
+    bool disrupted;        /* its condition DisruptionTarget is True: others want its room, or its
+                              node goes; if it fails, it is not for what it does */
     bool selected;         /* it has the label that the watch selects by */
     int32_t restarts;      /* of all containers and init containers, saturated */
     int64_t ended_ns;      /* wall time at which the last container ended, 0 when none has */

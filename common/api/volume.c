@@ -338,6 +338,11 @@ bool volume_reaches(const struct volume *volume, const char *node_name,
     return node_selector_matches(&volume->affinity, node_name, labels);
 }
 
+bool volume_reached_alike(const struct volume *a, const struct volume *b)
+{
+    return affinity_equal(&a->affinity, &b->affinity);
+}
+
 static void *store_decode(struct str raw, struct error *err)
 {
     return volume_decode(raw, err);

@@ -48,6 +48,8 @@ bool volume_is_for(const struct volume *volume, const struct claim *claim);
 /* Whether a node can reach it, by its node affinity. */
 bool volume_reaches(const struct volume *volume, const char *node_name,
                     const struct kube_pairs *labels);
+/* Whether the same nodes reach both, as far as equal words tell. */
+bool volume_reached_alike(const struct volume *a, const struct volume *b);
 /* Whether a node is in its zones and region; one that has no such labels is. */
 bool volume_zone_fits(const struct volume *volume, const struct kube_pairs *labels);
 

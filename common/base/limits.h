@@ -20,4 +20,11 @@
 #define LIMIT_JOB_PODS 1000000  /* pods of one job that the controller keeps places for */
 #define LIMIT_QUANTITY_TEXT 256 /* one quantity as it is read, bytes */
 
+/* Of what one pod asks of where other pods are: terms of pod affinity and anti-affinity, spread
+ * constraints, and the labels, values and namespaces that all of these name. */
+#define LIMIT_POD_TERMS 64
+#define LIMIT_POD_SPREADS 32
+#define LIMIT_POD_SELECTED 1024
+#define LIMIT_SELECTIONS 20000 /* different selections of pods by these, in the whole cluster */
+
 #endif

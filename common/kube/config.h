@@ -20,6 +20,7 @@ struct kube_config {
     char *server_name;    /* owned; tls-server-name, NULL without one */
     char *origin;         /* owned; where this came from, for messages */
     bool insecure;        /* insecure-skip-tls-verify */
+    bool any_server;      /* `server` is some HTTP server: http:// too, HTTP/1.1 from the start */
 };
 
 /*

@@ -8,7 +8,27 @@
 struct status {
     struct str reason, message;
     int64_t retry_after_s;
+    bool by_budget; /* of its causes one is a PodDisruptionBudget */
 };
+
+static void read_cause(struct json_reader *r, struct status *status)
+{
+    struct str key;
+    bool present = json_object(r);
+    while (present && json_key(r, &key)) {
+        if (str_is(key, "reason"))
+            status->by_budget = str_is(json_str(r), "DisruptionBudget") || status->by_budget;
+        else
+            json_skip(r);
+    }
+}
+
+static void read_causes(struct json_reader *r, struct status *status)
+{
+    bool present = json_array(r);
+    while (present && json_item(r))
+        read_cause(r, status);
+}
 
 static void read_details(struct json_reader *r, struct status *status)
 {
@@ -17,6 +37,8 @@ static void read_details(struct json_reader *r, struct status *status)
     while (present && json_key(r, &key)) {
         if (str_is(key, "retryAfterSeconds"))
             status->retry_after_s = json_i64(r);
+        else if (str_is(key, "causes"))
+            read_causes(r, status);
         else
             json_skip(r);
     }
@@ -95,6 +117,7 @@ void kube_result_classify(struct kube_result *result)
     read_status(result->body, &arena, &status);
     enum error_class cls = class_of(result->status, status.reason);
     struct str line = first_line(result->body);
+    result->by_budget = result->status == 429 && status.by_budget;
     if (!str_empty(status.message))
         set_text(&result->error, cls, status.message);
     else if (str_empty(line))

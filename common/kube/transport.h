@@ -37,6 +37,7 @@ struct kube_result {
     struct str body;        /* complete body; borrowed, valid during the callback only.
                                Empty when the call streamed to on_data */
     int64_t retry_after_ns; /* Retry-After of the answer, 0 without one */
+    bool by_budget;         /* a 429 because a PodDisruptionBudget keeps the pod */
     int64_t latency_ns;     /* from start to end on the loop's clock */
     struct error error;     /* ERROR_NONE for 2xx; else class and the server's Status message
                                ("pods \"x\" is forbidden: ..."), or what failed on the way */
@@ -54,6 +55,7 @@ struct kube_call_spec {
     enum kube_content content;
     struct str body;       /* copied; empty for none */
     int64_t timeout_ns;    /* whole call; 0: none (watches) */
+    size_t answer_max;     /* bytes of the answer; 0: LIMIT_RESPONSE_BODY */
     bool watch;            /* long-lived: uses the watch connection, dead streams are noticed */
     kube_open_fn *on_open; /* may be NULL; the simplest transports never call it */
     kube_data_fn *on_data; /* NULL: the body is collected into the result */
@@ -103,8 +105,19 @@ struct kube_transport *kube_transport_curl_new(struct loop *loop, struct kube_co
                                                const char *user_agent, struct error *err);
 
 /*
- * Fills result->error for an HTTP status and body: class by code and Status.reason, text from
- * Status.message, falling back to the first line of the body. For transports.
+ * The same to some HTTP server that is none of Kubernetes', without credentials: `url` is
+ * http://[user:password@]host[:port][/prefix], or https:// with a certificate that the system's
+ * authorities vouch for, or those in the file that SSL_CERT_FILE names. HTTP/1.1 will do.
+ * ERROR_INVALID when it is no such URL, else the error of reading that file.
+ */
+struct kube_transport *kube_transport_curl_for_url(struct loop *loop, const char *url,
+                                                   const char *user_agent, struct error *err);
+/* The URL without user and password, for messages; the caller frees it. */
+char *kube_url_shown(struct str url);
+
+/*
+ * Fills result->error and by_budget for an HTTP status and body: class by code and Status.reason,
+ * text from Status.message, falling back to the first line of the body. For transports.
  */
 void kube_result_classify(struct kube_result *result);
 

@@ -8,6 +8,7 @@
 #include "kube/transport_curl.h"
 #include "base/alloc.h"
 #include "base/ensure.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "json/reader.h"
 
@@ -40,7 +41,7 @@ static struct kube_call *call_new(struct lane *lane, const struct kube_call_spec
     call->body = str_dup(call->spec.body);
     call->spec.body.p = call->body;
     call->start_ns = loop_now(loop);
-    call->answer = BUF_INIT(LIMIT_RESPONSE_BODY);
+    call->answer = BUF_INIT(spec->answer_max ? spec->answer_max : LIMIT_RESPONSE_BODY);
     loop_timer_init(&call->timeout, on_timeout, call);
     if (call->refused)
         loop_timer_set(loop, &call->timeout, 0);
@@ -148,10 +149,13 @@ static void on_timeout(void *arg)
 
 /* ---- evaluating an answer -------------------------------------------------------------------- */
 
-/* libcurl 7.88 may report a stream that was reset as complete. */
+/* libcurl 7.88 may report a stream that was reset as complete. Other servers may say JSON and mean
+ * something else: that is the caller's to find out. */
 static bool is_whole(const struct kube_call *call)
 {
     const char *type = NULL;
+    if (call->lane->transport->config->any_server)
+        return true;
     ENSURE(curl_easy_getinfo(call->easy->curl, CURLINFO_CONTENT_TYPE, &type) == CURLE_OK);
     if (!str_starts(str_of(type), STR("application/json")))
         return true;
@@ -167,7 +171,8 @@ static int64_t retry_after(const struct kube_call *call)
 {
     const curl_off_t longest_s = 86400;
     curl_off_t seconds = 0;
-    if (curl_easy_getinfo(call->easy->curl, CURLINFO_RETRY_AFTER, &seconds) != CURLE_OK)
+    if (curl_easy_getinfo(call->easy->curl, CURLINFO_RETRY_AFTER, &seconds) != CURLE_OK ||
+        seconds < 0) /* a date that is past, or nonsense */
         return 0;
     return (seconds < longest_s ? seconds : longest_s) * NSEC_PER_SEC;
 }
@@ -301,6 +306,13 @@ static void set_url(struct curl_transport *transport)
     ENSURE(transport->connect_to);
 }
 
+static void own_config_free(struct kube_config *config)
+{
+    if (config)
+        kube_config_clear(config);
+    free(config);
+}
+
 static void transport_free(struct kube_transport *base)
 {
     struct curl_transport *transport = transport_of(base);
@@ -311,6 +323,7 @@ static void transport_free(struct kube_transport *base)
     curl_slist_free_all(transport->connect_to);
     free(transport->url);
     free(transport->user_agent);
+    own_config_free(transport->own);
     free(transport);
     curl_global_cleanup();
 }
@@ -343,4 +356,72 @@ struct kube_transport *kube_transport_curl_new(struct loop *loop, struct kube_co
     if (config->token_file)
         loop_timer_set(loop, &transport->token_timer, TOKEN_EVERY_NS);
     return &transport->base;
+}
+
+/* ---- servers that are none of Kubernetes' ---------------------------------------------------- */
+
+static bool is_web_url(struct str url)
+{
+    const struct str schemes[] = {STR("http://"), STR("https://")};
+    for (size_t i = 0; i < ARRAY_SIZE(schemes); i++) {
+        struct str rest = str_from(url, schemes[i].n);
+        if (str_starts(url, schemes[i]))
+            return rest.n && rest.p[0] != '/' && rest.p[0] != ':' && str_chr(rest, ' ') < 0;
+    }
+    return false;
+}
+
+char *kube_url_shown(struct str url)
+{
+    ptrdiff_t scheme = str_find(url, STR("://"));
+    size_t start = scheme < 0 ? 0 : (size_t)scheme + strlen("://"), host = start;
+    for (size_t i = start; i < url.n && url.p[i] != '/'; i++)
+        if (url.p[i] == '@')
+            host = i + 1;
+    return xasprintf("%.*s%.*s", STR_ARG(str_sub(url, 0, start)), STR_ARG(str_from(url, host)));
+}
+
+/* The authorities that the environment names instead of the system's. */
+static int own_authorities(struct kube_config *config, struct error *err)
+{
+    const char *path = getenv("SSL_CERT_FILE");
+    config->ca = BUF_INIT(LIMIT_CONFIG_FILE);
+    free(config->origin);
+    config->origin = xstrdup(path && *path ? path : "the system");
+    return path && *path ? file_read(path, &config->ca, err) : 0;
+}
+
+/* Takes `config` over once it has a transport. */
+static struct kube_transport *connect_to_any(struct loop *loop, struct kube_config *config,
+                                             const char *user_agent, struct error *err)
+{
+    if (own_authorities(config, err) < 0)
+        return NULL;
+    struct kube_transport *base = kube_transport_curl_new(loop, config, user_agent, err);
+    if (!base)
+        return NULL;
+    char *shown = kube_url_shown(str_of(config->server)); /* from here on it is for messages */
+    free(config->server);
+    config->server = shown;
+    transport_of(base)->own = config;
+    return base;
+}
+
+struct kube_transport *kube_transport_curl_for_url(struct loop *loop, const char *url,
+                                                   const char *user_agent, struct error *err)
+{
+    struct str server = str_trim(str_of(url));
+    if (!is_web_url(server)) {
+        error_set(err, ERROR_INVALID, "\"%s\" is no URL that begins with http:// or https://", url);
+        return NULL;
+    }
+    while (str_ends(server, STR("/")))
+        server.n--;
+    struct kube_config *config = xnew(struct kube_config);
+    config->server = str_dup(server);
+    config->any_server = true;
+    struct kube_transport *base = connect_to_any(loop, config, user_agent, err);
+    if (!base)
+        own_config_free(config);
+    return base;
 }

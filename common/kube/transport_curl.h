@@ -88,7 +88,8 @@ struct lane {
 struct curl_transport {
     struct kube_transport base;    /* first */
     struct loop *loop;             /* borrowed */
-    struct kube_config *config;    /* borrowed */
+    struct kube_config *config;    /* borrowed, or `own` */
+    struct kube_config *own;       /* owned; NULL when `config` is borrowed */
     char *user_agent;              /* owned */
     char *url;                     /* owned; server, with tls-server-name as the host if given */
     struct curl_slist *connect_to; /* owned; the true address when `url` has another host */

@@ -176,9 +176,12 @@ static void set_tls(CURL *curl, const struct kube_config *config)
 
 static void set_connection(CURL *curl, struct lane *lane)
 {
-    set_option(curl, CURLOPT_PROTOCOLS_STR, "https");
+    bool any = lane->transport->config->any_server;
+    set_option(curl, CURLOPT_PROTOCOLS_STR, any ? "http,https" : "https");
     set_option(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-    set_option(curl, CURLOPT_PIPEWAIT, 1L);
+    set_option(curl, CURLOPT_PIPEWAIT, any ? 0L : 1L);
+    /* A call whose time is over would else wait for a name server that does not answer. */
+    set_option(curl, CURLOPT_QUICK_EXIT, any ? 1L : 0L);
     set_option(curl, CURLOPT_PROXY, "");
     set_option(curl, CURLOPT_NOSIGNAL, 1L);
     set_option(curl, CURLOPT_FOLLOWLOCATION, 0L);

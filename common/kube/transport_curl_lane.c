@@ -3,10 +3,11 @@
  *
  * A lane without a connection opens one with a cheap GET (the opener) and lets its queue go only
  * when that was answered: a burst onto no connection would make libcurl open several, and when the
- * server is away the queue fails at once instead of one connect timeout after the other. More
- * calls than one connection carries open a second one in the same way. libcurl is never handed
- * more than the connections have streams for, because it looks at everything it queues each time
- * something ends.
+ * server is away the queue fails at once instead of one connect timeout after the other. (A server
+ * that is none of Kubernetes' gets the calls themselves, each on a connection of its own if need
+ * be.) More calls than one connection carries open a second one in the same way. libcurl is never
+ * handed more than the connections have streams for, because it looks at everything it queues each
+ * time something ends.
  *
  * Lists change anywhere; handles are added and removed only in functions that the loop calls.
  */
@@ -122,7 +123,9 @@ void lane_note_byte(struct lane *lane, struct kube_call *call)
 /* Has libcurl find out that the connection is gone: it closes it and ends what is on it. */
 static void cut(struct lane *lane, const struct lane_conn *conn, const char *why)
 {
-    log_warn("closing a connection to the API server (%s): %s", lane->name, why);
+    const struct kube_config *config = lane->transport->config;
+    log_warn("closing a connection to %s (%s): %s",
+             config->any_server ? config->server : "the API server", lane->name, why);
     (void)shutdown(conn->fd, SHUT_RDWR);
 }
 
@@ -362,7 +365,7 @@ static void pump(void *arg)
         set_conn_limit(lane, LANE_CONNS_HTTP1);
     if (list_empty(&lane->queue))
         return;
-    if (!lane->open) {
+    if (!lane->open && !lane->transport->config->any_server) {
         open_connection(lane, false);
         return;
     }
@@ -474,6 +477,7 @@ bool lane_init(struct lane *lane, struct curl_transport *transport, const char *
     list_init(&lane->active);
     list_init(&lane->dying);
     list_init(&lane->idle);
+    lane->http1 = transport->config->any_server;
     if (lane->multi)
         set_multi(lane);
     return lane->multi != NULL;

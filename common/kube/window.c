@@ -29,7 +29,9 @@
 #define UNREACHABLE_MOST (5 * NSEC_PER_SEC)
 #define THROTTLE_DEFAULT NSEC_PER_SEC
 #define THROTTLE_MOST (60 * NSEC_PER_SEC)
+#define HOLD_MOST (5 * NSEC_PER_SEC) /* of all, for what may be one namespace's refusal */
 #define LEASE_DELAY_MOST NSEC_PER_SEC
+#define TOKEN_MOST (3600 * (double)NSEC_PER_SEC) /* then it is looked again */
 
 static void pump(void *arg);
 static void wake(void *arg);
@@ -244,7 +246,7 @@ static void throttled(struct window *window, struct window_request *request,
     if (request->cls != WINDOW_LEASE &&
         window_limit_fault(&window->limit, loop_now(window->loop))) {
         if (window->rejecting)
-            hold(window, delay);
+            hold(window, delay < HOLD_MOST ? delay : HOLD_MOST);
         window->rejecting = true;
     }
     if (has_patience(request, delay))
@@ -310,7 +312,7 @@ static void answered(const struct kube_result *result, void *arg)
         window->observe((enum window_class)request->cls, result->latency_ns, window->observe_arg);
     if (result->outcome == KUBE_NOT_SENT && result->error.cls == ERROR_RETRY) {
         unreachable(window, request);
-    } else if (result->outcome == KUBE_ANSWERED && result->status == 429) {
+    } else if (result->outcome == KUBE_ANSWERED && result->status == 429 && !result->by_budget) {
         backoff_reset(&window->unreachable);
         throttled(window, request, result);
     } else {
@@ -376,7 +378,7 @@ static bool has_token(struct window *window)
     window->tokens_ns = now;
     if (window->tokens >= 1)
         return true;
-    double wait_ns = (1 - window->tokens) / config->qps * (double)NSEC_PER_SEC;
+    double wait_ns = fmin((1 - window->tokens) / config->qps * (double)NSEC_PER_SEC, TOKEN_MOST);
     loop_timer_set_earlier(window->loop, &window->wake, (int64_t)wait_ns + 1);
     return false;
 }

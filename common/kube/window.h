@@ -8,10 +8,11 @@
  * bytes each.
  *
  * The window retries by itself only what certainly had no effect: 429 (after Retry-After, 1 s
- * without one, at most 60 s; while the request's patience lasts) and calls that were not sent
- * because the server could not be reached (ERROR_RETRY; 50 ms to 5 s later). Everything else is the
- * caller's to judge: `done` gets the result. While the server answers nothing but 429, or cannot be
- * reached, nothing else is tried either until that time has passed.
+ * without one, at most 60 s; while the request's patience lasts; not those of budgets) and calls
+ * that were not sent because the server could not be reached (ERROR_RETRY; 50 ms to 5 s later).
+ * Everything else is the caller's to judge: `done` gets the result. While the server answers
+ * nothing but 429, or cannot be reached, nothing else is tried either until that time has passed,
+ * or 5 s: a webhook answers so, too, for one namespace alone.
  *
  * Classes go in the order of enum window_class, except that after two requests of other classes one
  * delete or create goes that has waited at least 50 ms, and after eight one status. WINDOW_EVENT
@@ -108,7 +109,8 @@ struct window_spec {
     int64_t delay_ns; /* back-off of this object: not before now + delay */
     /*
      * 429 is waited out for so many seconds in all; when the next wait would go beyond, `done` gets
-     * the answer, so that the owner can say what it waits for. 0: without an end.
+     * the answer, so that the owner can say what it waits for. 0: without an end. One that a
+     * PodDisruptionBudget caused says nothing of the server: `done` gets it at once.
      */
     uint8_t patience_s;
 };

@@ -79,6 +79,11 @@ static void wake(void *arg)
     job_control_mark(arg);
 }
 
+static void try_delete(void *arg)
+{
+    pods_try_delete(arg);
+}
+
 struct job_control *job_control_get(struct controller *controller, const char *uid, const char *ns,
                                     const char *name)
 {
@@ -97,6 +102,8 @@ struct job_control *job_control_get(struct controller *controller, const char *u
     backoff_init(&control->create_backoff, NSEC_PER_SEC, RETRY_MOST);
     backoff_init(&control->status_conflicts, 20 * NSEC_PER_MSEC, 60 * NSEC_PER_MSEC);
     loop_timer_init(&control->hold, wake, control);
+    backoff_init(&control->delete_backoff, NSEC_PER_SEC / 5, RETRY_MOST / 2);
+    loop_timer_init(&control->delete_hold, try_delete, control);
     single_write_init(&control->group_write, wake, control);
     single_write_init(&control->group_delete, wake, control);
     single_write_init(&control->status_write, wake, control);
@@ -132,6 +139,7 @@ void job_control_free(struct job_control *control)
     single_write_cancel(control, &control->status_write);
     alive_cancel(control);
     loop_timer_cancel(controller->loop, &control->hold);
+    loop_timer_cancel(controller->loop, &control->delete_hold);
     loop_timer_cancel(controller->loop, &control->due);
     evictions_clear(control);
     objects_free(control);
@@ -234,6 +242,8 @@ static void count(const struct job_control *control, struct task_control *task,
         task->counts.by_phase[pod->phase] += by;
     if (!pod->bound && !pod->meta.deleted_ns && pod->phase == POD_PHASE_PENDING)
         task->unbound += (uint32_t)by;
+    if (pod_was_disrupted(pod))
+        task->disrupted += by;
     if (lifecycle_is_old(pod, control->seen_version))
         task->old += by;
     else if (pod->phase == POD_PHASE_RUNNING && pod->ready && !pod->meta.deleted_ns)
@@ -446,6 +456,7 @@ static void rebuild(struct job_control *control)
     collect(control);
     control->tasks = NULL;
     control->task_count = 0;
+    control->first_task = 0;
     if (control->job) {
         lay_out(control);
         job_control_read_restarts(control);

@@ -36,9 +36,11 @@ struct task_control {
     uint32_t size;
     uint32_t vacant;           /* slots with neither pod nor create, and not finished */
     uint32_t cursor;           /* no vacant slot below */
+    uint32_t next;             /* above `cursor`: creates go on here first, see fill.c */
     struct task_counts counts; /* of the pods in slots, and of finished indices without one */
     uint32_t unbound;          /* pods in slots that wait for a node */
-    int32_t old;               /* pods in slots of a version before the job's */
+    int32_t old;               /* pods in slots of a version before the job's, */
+    int32_t disrupted;         /* and those that an eviction made Failed (eviction.h) */
     int64_t failing_ns;        /* wall time since when its containers restart too often, 0: not */
     bool held;                 /* waits for other tasks: see depends.h */
     bool released;             /* waits no more, in this run of the job */
@@ -52,6 +54,7 @@ struct task_control {
 struct job_decision {
     enum job_phase phase;
     int32_t version, retry_count;
+    int32_t spared;                /* of retry_count: restarts that evictions caused */
     enum job_action action;        /* taken with this write; JOB_ACTION_NONE: none */
     enum job_kill kill;            /* with an action */
     const struct command *command; /* obeyed with this write, or NULL; borrowed */
@@ -128,6 +131,7 @@ struct job_control {
     uint32_t task_count;
     VEC(struct podstate *) strays; /* pods outside the slots: surplus, or task unknown */
     int32_t restart_version;       /* pods of an older version go, ended or not; 0: none */
+    int32_t spared;                /* of status.retryCount: restarts that evictions caused */
     VEC(struct job_eviction) evictions;
     struct command_list commands; /* borrowed from the store, oldest first */
     struct map own_deletes;       /* UIDs of pods that we deleted and that are still there */
@@ -137,7 +141,11 @@ struct job_control {
     int32_t seen_version, seen_retry_count; /* of the job, when slots were laid out */
     struct list creates;                    /* struct pod_create.link */
     uint32_t create_count;                  /* of them */
-    struct map deletes;                     /* pod UID -> struct pod_delete under way */
+    uint32_t first_task;                    /* whose pods are created first, see fill.c */
+    uint32_t lost;      /* creates without effect or refusal since the last that went through */
+    struct map deletes; /* pod UID -> struct pod_delete under way */
+    struct backoff delete_backoff; /* grows while deletes are refused */
+    struct loop_timer delete_hold; /* active: none before it fires */
     struct window_flow flow;
     resource_list min_resources; /* cached; what the gang needs at its minimum */
     bool min_resources_known;

@@ -10,6 +10,12 @@ static bool has_ended(const struct podstate *pod)
     return pod->phase == POD_PHASE_SUCCEEDED || pod->phase == POD_PHASE_FAILED;
 }
 
+/* A pod that failed by a disruption, deleted or not. */
+static bool failed_by_disruption(const struct podstate *pod)
+{
+    return pod->disrupted && pod->phase == POD_PHASE_FAILED;
+}
+
 bool pod_ended_first(const struct job_control *control, const struct podstate *pod)
 {
     const int64_t grace_ns = (int64_t)pod->meta.deletion_grace_s * NSEC_PER_SEC;
@@ -18,6 +24,26 @@ bool pod_ended_first(const struct job_control *control, const struct podstate *p
         return false;
     return !pod->meta.deleted_ns || map_has(&control->ended_first, str_of(pod->meta.uid)) ||
            (pod->ended_ns > 0 && pod->ended_ns < pod->meta.deleted_ns - grace_ns);
+}
+
+/* Told to go by others before it had ended, or made Failed by them. */
+static bool was_evicted(const struct job_control *control, const struct podstate *pod)
+{
+    return failed_by_disruption(pod) || (!map_has(&control->own_deletes, str_of(pod->meta.uid)) &&
+                                         !pod_ended_first(control, pod));
+}
+
+bool eviction_under_way(const struct job_control *control)
+{
+    for (uint32_t i = 0; i < control->task_count; i++) {
+        for (uint32_t k = 0; k < control->tasks[i].size; k++) {
+            const struct podstate *pod = control->tasks[i].slots[k].pod;
+            if (pod && (pod->meta.deleted_ns || failed_by_disruption(pod)) &&
+                !lifecycle_must_go(control, i, pod) && was_evicted(control, pod))
+                return true;
+        }
+    }
+    return false;
 }
 
 static void note(struct job_control *control, const struct podstate *pod)
@@ -76,7 +102,7 @@ void eviction_watch(struct job_control *control, const struct podstate *old,
             (void)map_set(&control->ended_first, uid, NULL);
         return;
     }
-    if (!map_has(&control->own_deletes, uid) && !pod_ended_first(control, old))
+    if (was_evicted(control, old))
         note(control, old);
     (void)map_del(&control->own_deletes, uid);
     (void)map_del(&control->ended_first, uid);

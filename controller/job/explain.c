@@ -5,6 +5,7 @@
 #include "api/names.h"
 #include "controller/job/depends.h"
 #include "controller/job/group.h"
+#include "controller/job/lifecycle.h"
 #include <stdio.h>
 
 /* ---- troubles ---------------------------------------------------------------------------------
@@ -192,13 +193,13 @@ static bool explain_retries(const struct job_control *control, enum job_phase ph
     const struct job_status *status = &control->job->status;
 
     if (phase != JOB_FAILED || status->phase != JOB_RESTARTING ||
-        status->retry_count < job_max_retry(control->job))
+        lifecycle_retries(control) < job_max_retry(control->job))
         return false;
     explanation->reason = "MaxRetryReached";
     explanation->message = explanation->text;
     (void)snprintf(explanation->text, sizeof(explanation->text),
                    "the job had to be restarted %d times, and maxRetry lets it be started %d times",
-                   status->retry_count, job_max_retry(control->job));
+                   lifecycle_retries(control), job_max_retry(control->job));
     return true;
 }
 

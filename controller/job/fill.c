@@ -3,7 +3,9 @@
  *
  * No more of one job wait in the window than --creation-chunk, so that memory stays flat at any
  * size. A job that says so (KEY_BEYOND_MINIMUM) is created up to its minimum, those of its tasks
- * first, and beyond it only as the pods before get nodes. Loop thread only.
+ * first, and beyond it only as the pods before get nodes. After a refusal the next task is first,
+ * and in its own task the pod behind the refused one, all round: what is refused for ever (by a
+ * policy, or too large for the quota) keeps nobody else. Loop thread only.
  */
 #include "api/names.h"
 #include "controller/job/depends.h"
@@ -31,12 +33,12 @@ static uint32_t present_of(const struct task_control *task)
     return task->size - task->vacant;
 }
 
-/* Queues creates until `limit` of the job are under way, or the task has `most` pods. */
-static void fill_task(struct job_control *control, struct task_control *task, uint32_t limit,
-                      uint32_t most)
+/* Queues creates for vacant slots from `begin` on until `limit` of the job are under way, or the
+ * task has `most` pods. Returns the first slot not looked at; `ret_held`: a name is taken. */
+static uint32_t fill_from(struct job_control *control, struct task_control *task, uint32_t begin,
+                          uint32_t limit, uint32_t most, bool *ret_held)
 {
-    bool skipped = false;
-    uint32_t index = task->cursor;
+    uint32_t index = begin;
 
     for (; index < task->size && present_of(task) < most && control->create_count < limit;
          index++) {
@@ -44,13 +46,51 @@ static void fill_task(struct job_control *control, struct task_control *task, ui
         if (slot->pod || slot->create || ranges_has(&task->finished, index))
             continue;
         if (name_taken(control, task->name, index))
-            skipped = true;
+            *ret_held = true;
         else
             pods_create(control, task->name, index);
     }
-    control->names_held |= skipped;
-    if (!skipped)
-        task->cursor = index;
+    return index;
+}
+
+static void fill_task(struct job_control *control, struct task_control *task, uint32_t limit,
+                      uint32_t most)
+{
+    bool held = false;
+
+    if (task->next > task->cursor)
+        task->next = fill_from(control, task, task->next, limit, most, &held);
+    if (task->next <= task->cursor || task->next == task->size) {
+        const uint32_t index = fill_from(control, task, task->cursor, limit, most, &held);
+        task->next = 0;
+        if (!held)
+            task->cursor = index;
+    }
+    control->names_held |= held;
+}
+
+void pods_pass_over(struct job_control *control, const char *task, uint32_t index)
+{
+    struct task_control *refused;
+
+    if (!job_control_slot(control, task, (int32_t)index, &refused))
+        return;
+    refused->next = index + 1;
+    control->first_task = (uint32_t)(refused - control->tasks + 1) % control->task_count;
+}
+
+void pods_put_back(struct job_control *control, const char *task, uint32_t index)
+{
+    struct task_control *found;
+
+    if (job_control_slot(control, task, (int32_t)index, &found) && index < found->next)
+        found->next = index;
+}
+
+/* The task whose turn is the n-th. */
+static uint32_t nth_task(const struct job_control *control, uint32_t n)
+{
+    return (control->first_task + n) % control->task_count;
 }
 
 static uint32_t task_minimum(const struct job_control *control, uint32_t task)
@@ -68,9 +108,11 @@ static void fill_minimums(struct job_control *control, uint32_t limit, int64_t m
     for (uint32_t i = 0; i < control->task_count; i++)
         if (depends_may_start(control, i))
             sum += task_minimum(control, i);
-    for (uint32_t i = 0; sum <= minimum && i < control->task_count; i++)
+    for (uint32_t n = 0; sum <= minimum && n < control->task_count; n++) {
+        const uint32_t i = nth_task(control, n);
         if (depends_may_start(control, i))
             fill_task(control, &control->tasks[i], limit, task_minimum(control, i));
+    }
 }
 
 /* How many pods may exist now: the minimum, or some more than have a node. */
@@ -92,7 +134,8 @@ static void fill(struct job_control *control, uint32_t limit, int64_t minimum)
 
     if (control->as_placed)
         fill_minimums(control, limit, minimum);
-    for (uint32_t i = 0; i < control->task_count; i++) {
+    for (uint32_t n = 0; n < control->task_count; n++) {
+        const uint32_t i = nth_task(control, n);
         struct task_control *task = &control->tasks[i];
         int64_t room = most - (int64_t)job_control_present(control);
         if (room <= 0)

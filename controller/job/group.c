@@ -324,7 +324,7 @@ static void looked_up(const struct kube_result *result, void *arg)
     if (podgroup && podgroup->meta.controller.uid == control->uid) {
         (void)store_apply(control->controller->podgroups, result->body);
         settle(control);
-    } else if (result->error.cls != ERROR_NOT_FOUND) {
+    } else {
         if (podgroup)
             refused(control, "there is a PodGroup %s that does not belong to this job",
                     podgroup->meta.name);
@@ -361,6 +361,8 @@ static void written(const struct kube_result *result, void *arg)
         /* The job went away while this waited. */
     } else if (result->error.cls == ERROR_EXISTS ||
                (!control->podgroup && result->outcome == KUBE_IN_DOUBT)) {
+        if (result->outcome == KUBE_IN_DOUBT && write->backoff.failures > 0)
+            refused(control, "PodGroup cannot be written: %s", result->error.text);
         look_up(control);
         return;
     } else {

@@ -3,6 +3,7 @@
  */
 #include "controller/job/happening.h"
 #include "api/names.h"
+#include "controller/job/eviction.h"
 #include "controller/job/group.h"
 #include <stdio.h>
 
@@ -84,6 +85,13 @@ static bool adds_to_restart(const struct job_control *control, const struct job_
     return what->event == JOB_EVENT_POD_EVICTED && what->retry_count < decision->retry_count;
 }
 
+/* Whether what happened is an eviction, or may have come of one. A Command is neither. */
+static bool by_eviction(const struct job_control *control, const struct job_happening *what)
+{
+    return what->event == JOB_EVENT_POD_EVICTED ||
+           (what->event != JOB_EVENT_ANY && eviction_under_way(control));
+}
+
 /* Takes the action into the decision. False when it does nothing now. */
 static bool act(const struct job_control *control, enum job_action action,
                 const struct job_happening *what, struct job_decision *decision)
@@ -101,8 +109,10 @@ static bool act(const struct job_control *control, enum job_action action,
     decision->phase = transition->to;
     decision->action = action;
     decision->kill = transition->kill;
-    if (transition->retry)
+    if (transition->retry) {
         decision->retry_count++;
+        decision->spared += by_eviction(control, what);
+    }
     if (!decision->targeted)
         decision->version++;
     return true;
@@ -167,7 +177,8 @@ static bool look_at_evictions(struct search *search)
 /* A pod of this run that is not about to go. */
 static bool is_current(const struct job_control *control, uint32_t task, const struct podstate *pod)
 {
-    return pod && !pod->meta.deleted_ns && !lifecycle_must_go(control, task, pod) &&
+    return pod && !pod->meta.deleted_ns && !pod_was_disrupted(pod) &&
+           !lifecycle_must_go(control, task, pod) &&
            !lifecycle_is_old(pod, control->job->status.version);
 }
 

@@ -3,6 +3,7 @@
  * is found in happening.c.
  */
 #include "controller/job/lifecycle.h"
+#include "controller/job/eviction.h"
 #include "controller/job/happening.h"
 #include "controller/job/pods.h"
 
@@ -59,7 +60,7 @@ static bool will_go(const struct job_control *control, uint32_t task, const stru
     const uint32_t index = (uint32_t)pod->index;
 
     if (lifecycle_must_go(control, task, pod) ||
-        (live(pod) && !job_phase_wants_pods(decision->phase)))
+        (job_phase_wants_pods(decision->phase) ? pod_was_disrupted(pod) : live(pod)))
         return true;
     if (decision->action == JOB_ACTION_NONE)
         return false;
@@ -77,7 +78,8 @@ static bool all_may_stay(const struct job_control *control)
     if (control->restart_version > 0 || !job_phase_wants_pods(control->job->status.phase))
         return false;
     for (uint32_t i = 0; i < control->task_count; i++) {
-        if (control->tasks[i].restart.n > 0 || control->tasks[i].old > 0)
+        const struct task_control *task = &control->tasks[i];
+        if (task->restart.n > 0 || task->old > 0 || task->disrupted > 0)
             return false;
     }
     return true;
@@ -85,18 +87,20 @@ static bool all_may_stay(const struct job_control *control)
 
 void lifecycle_delete_pods(struct job_control *control)
 {
+    const bool goes_on = job_phase_wants_pods(control->job->status.phase);
+
     if (all_may_stay(control))
         return;
     for (uint32_t i = 0; i < control->task_count; i++) {
         for (uint32_t k = 0; k < control->tasks[i].size; k++) {
             struct podstate *pod = control->tasks[i].slots[k].pod;
-            if (pod && lifecycle_must_go(control, i, pod))
+            if (pod && (lifecycle_must_go(control, i, pod) || (goes_on && pod_was_disrupted(pod))))
                 pods_delete(control, pod);
         }
     }
     for (size_t i = 0; i < control->strays.n; i++) {
         struct podstate *pod = control->strays.items[i];
-        if (live(pod) && !job_phase_wants_pods(control->job->status.phase))
+        if (live(pod) && !goes_on)
             pods_delete(control, pod);
     }
 }
@@ -204,9 +208,16 @@ void lifecycle_tell_waits(struct job_control *control, const struct job_waits *w
 /* ---- phases without an action -----------------------------------------------------------------
  */
 
-static enum job_phase after_restarting(const struct job *job, int32_t terminating)
+int32_t lifecycle_retries(const struct job_control *control)
 {
-    if (job->status.retry_count >= job_max_retry(job))
+    return control->job->status.retry_count - control->spared;
+}
+
+static enum job_phase after_restarting(const struct job_control *control, int32_t terminating)
+{
+    const struct job *job = control->job;
+
+    if (lifecycle_retries(control) >= job_max_retry(job))
         return JOB_FAILED;
     return (int64_t)job_replicas(job) - terminating >= job->min_available ? JOB_PENDING
                                                                           : JOB_RESTARTING;
@@ -237,7 +248,7 @@ static enum job_phase next_phase(const struct job_control *control)
 
     switch (phase) {
     case JOB_RESTARTING:
-        return after_restarting(control->job, sum.terminating);
+        return after_restarting(control, sum.terminating);
     case JOB_ABORTING:
     case JOB_COMPLETING:
     case JOB_TERMINATING:
@@ -253,7 +264,8 @@ static enum job_phase next_phase(const struct job_control *control)
  */
 static void keep_last_run(const struct job_control *control, struct job_decision *decision)
 {
-    if (decision->phase != JOB_RESTARTING || decision->retry_count < job_max_retry(control->job) ||
+    if (decision->phase != JOB_RESTARTING ||
+        decision->retry_count - decision->spared < job_max_retry(control->job) ||
         decision->retry_count == control->job->status.retry_count)
         return;
     decision->kill = JOB_KILL_LIVE;
@@ -266,8 +278,10 @@ void lifecycle_decide(const struct job_control *control, struct job_decision *re
 {
     const struct job_status *status = &control->job->status;
 
-    *ret_decision = (struct job_decision){
-        .phase = status->phase, .version = status->version, .retry_count = status->retry_count};
+    *ret_decision = (struct job_decision){.phase = status->phase,
+                                          .version = status->version,
+                                          .retry_count = status->retry_count,
+                                          .spared = control->spared};
     *ret_waits = (struct job_waits){0};
     if (job_phase_finished(status->phase))
         return;

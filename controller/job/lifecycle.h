@@ -5,7 +5,8 @@
  * The one durable step is the write of the job's status: it carries the new phase, version, retry
  * count and, in controlledResources, which pods a restart is about ("restart": all of an older
  * version; "restart-<task>": indices, of pods made before a retry count), which indices have
- * finished ("finished-<task>") and which Command was obeyed last ("command"). Every deletion
+ * finished ("finished-<task>"), which Command was obeyed last ("command") and how many restarts
+ * cost no retry because evictions caused them ("evicted"). Every deletion
  * follows from that and can be derived again, so that our own deletions are never taken for
  * evictions. Loop thread only.
  */
@@ -19,6 +20,7 @@
 #define MEMORY_RESTART_TASK "restart-"
 #define MEMORY_FINISHED_TASK "finished-"
 #define MEMORY_COMMAND "command"
+#define MEMORY_EVICTED "evicted"
 
 /* Policies that matched and whose timeout is not over. */
 #define JOB_WAITS_MAX 8
@@ -52,6 +54,9 @@ bool lifecycle_must_go(const struct job_control *control, uint32_t task,
 /* The same for a pod that is known by its numbers only and had not ended. */
 bool lifecycle_would_go(const struct job_control *control, uint32_t task, uint32_t index,
                         int32_t version, int32_t retry_count);
+
+/* How many of the job's restarts count against maxRetry. */
+int32_t lifecycle_retries(const struct job_control *control);
 
 /* Deletes the pods that have to go. */
 void lifecycle_delete_pods(struct job_control *control);

@@ -31,12 +31,24 @@ static void read_restart(const char *text, struct task_control *task)
         task->restart_retry = 0;
 }
 
+/* No more than there were restarts. */
+static void read_spared(struct job_control *control)
+{
+    const char *text = kube_pairs_get(&control->job->status.controlled, MEMORY_EVICTED);
+
+    if (!text || !str_to_i32(str_of(text), &control->spared) || control->spared < 0)
+        control->spared = 0;
+    if (control->spared > control->job->status.retry_count)
+        control->spared = control->job->status.retry_count;
+}
+
 void job_control_read_restarts(struct job_control *control)
 {
     const char *version = kube_pairs_get(&control->job->status.controlled, MEMORY_RESTART);
 
     if (!version || !str_to_i32(str_of(version), &control->restart_version))
         control->restart_version = 0;
+    read_spared(control);
     for (uint32_t i = 0; i < control->task_count; i++) {
         struct task_control *task = &control->tasks[i];
         ranges_clear(&task->restart);
@@ -133,6 +145,17 @@ static void compare(const struct job_control *control, const char *prefix, const
     differs(key, value, arg);
 }
 
+/* 0 is not written. */
+static void compare_number(const struct job_control *control, const char *key, int32_t number,
+                           entry_fn *differs, void *arg)
+{
+    char text[16] = "";
+
+    if (number > 0)
+        (void)snprintf(text, sizeof(text), "%d", number);
+    compare(control, key, "", str_of(text), differs, arg);
+}
+
 static void each_task_entry(const struct job_control *control, uint32_t index,
                             const struct job_decision *decision, entry_fn *differs, void *arg)
 {
@@ -158,12 +181,8 @@ static void each_task_entry(const struct job_control *control, uint32_t index,
 static void each_entry(const struct job_control *control, const struct job_decision *decision,
                        entry_fn *differs, void *arg)
 {
-    const int32_t version = wanted_restart(control, decision);
-    char text[16] = "";
-
-    if (version > 0)
-        (void)snprintf(text, sizeof(text), "%d", version);
-    compare(control, MEMORY_RESTART, "", str_of(text), differs, arg);
+    compare_number(control, MEMORY_RESTART, wanted_restart(control, decision), differs, arg);
+    compare_number(control, MEMORY_EVICTED, decision->spared, differs, arg);
     if (decision->command)
         compare(control, MEMORY_COMMAND, "", str_of(decision->command->meta.uid), differs, arg);
     for (uint32_t i = 0; i < control->task_count; i++)

@@ -368,11 +368,11 @@ static void was_written(struct job_object *object, struct str json)
 }
 
 /* A create that will never be taken ends the job; what is there can stay as it is. */
-static void not_written(struct job_object *object, const struct error *why)
+static void not_written(struct job_object *object, const struct kube_result *result)
 {
-    const struct error err = refusal(object, why);
+    const struct error err = refusal(object, &result->error);
 
-    if (!object->uid && (why->cls == ERROR_INVALID || why->cls == ERROR_LIMIT))
+    if (!object->uid && (result->status == 422 || result->error.cls == ERROR_LIMIT))
         object->control->doomed = true;
     refused(object, &err);
 }
@@ -403,7 +403,7 @@ static void written(const struct kube_result *result, void *arg)
              result->status >= 500)
         in_doubt(object, result);
     else
-        not_written(object, &result->error);
+        not_written(object, result);
 }
 
 static void submit(struct job_object *object, enum kube_method method)

@@ -1,5 +1,5 @@
 /*
- * Pod creates and deletes: see pods.h.
+ * Pod creates: see pods.h. Which are next is said in fill.c.
  */
 #include "controller/job/pods.h"
 #include "api/names.h"
@@ -10,10 +10,10 @@
 #include "controller/job/explain.h"
 #include "controller/job/metrics.h"
 #include "controller/job/volumes.h"
-#include "controller/job/wire.h"
 #include "controller/plugins/plugin.h"
 
 #define CREATE_TIMEOUT (30 * NSEC_PER_SEC)
+#define LOST_MOST 100 /* creates lost in a row before the job waits: as many as are in flight */
 
 struct pod_create {
     struct list link; /* job_control.creates */
@@ -26,18 +26,10 @@ struct pod_create {
     struct kube_call *lookup;       /* GET that settles a doubt */
     struct loop_timer retry;        /* before the next GET */
     struct backoff backoff;
-    struct kube_result *why; /* owned; a 5xx, without its body; NULL: none */
+    struct kube_result *why; /* owned; a 5xx or a doubt, without a body; NULL: none */
 };
 
-struct pod_delete {
-    struct job_control *control;
-    const char *uid, *name; /* interned */
-    struct window_request *request;
-    struct loop_timer retry;
-    struct backoff backoff;
-};
-
-static void pod_path(struct buf *path, const char *ns, const char *name)
+void pod_path(struct buf *path, const char *ns, const char *name)
 {
     buf_add_cstr(path, "/api/v1/namespaces/");
     kube_escape(path, str_of(ns));
@@ -108,6 +100,7 @@ void pods_clear_trouble(struct job_control *control)
 /* A create went through; one that was sent before another was refused says nothing of that. */
 static void took(struct pod_create *create)
 {
+    create->control->lost = 0;
     if (create->probe || !create->control->probing)
         pods_clear_trouble(create->control);
 }
@@ -123,6 +116,7 @@ static void withdraw_waiting(struct job_control *control)
         struct window_request *request = create->request;
         if (window_cancel_if_waiting(control->controller->window, request)) {
             create->request = NULL;
+            pods_put_back(control, create->task, create->index);
             create_free(create);
         }
     }
@@ -153,6 +147,8 @@ static void hold(struct job_control *control, const char *pod, const struct kube
     control->probing = true;
     alive_doubt(control); /* the job may be gone by then */
     withdraw_waiting(control);
+    if (answer->outcome == KUBE_IN_DOUBT && control->create_backoff.failures <= 1)
+        return; /* a connection that broke, and is there again */
     if (!trouble_set(control, JOB_TROUBLE_POD, "FailedCreate", why))
         return;
     log_warn("job %s/%s: pod %s cannot be created: %s", control->ns, control->name, pod, why);
@@ -165,10 +161,23 @@ static void refused(struct pod_create *create, const struct kube_result *answer)
     cleanup_buf struct buf name = BUF_INIT(1024);
 
     create_name(create, &name);
-    if (answer->error.cls == ERROR_INVALID)
+    if (answer->status == 422) /* 400 is what webhooks refuse with that say nothing else */
         control->doomed = true;
     hold(control, name.p, answer);
+    pods_pass_over(control, create->task, create->index);
     create_settle(create);
+}
+
+/*
+ * The pod is not there, and it was not refused: the connection broke, or the quota's own count was
+ * written by somebody else at that moment (409). Such creates are made anew at once, for a while.
+ */
+static void lost(struct pod_create *create, const struct kube_result *answer)
+{
+    if (create->control->lost++ < LOST_MOST)
+        create_settle(create);
+    else
+        refused(create, answer);
 }
 
 /* ---- doubts -----------------------------------------------------------------------------------
@@ -233,6 +242,8 @@ static void looked_up(const struct kube_result *result, void *arg)
         found(create, result->body);
     else if (result->error.cls != ERROR_NOT_FOUND)
         lookup_again(create);
+    else if (create->why && create->why->outcome == KUBE_IN_DOUBT)
+        lost(create, create->why);
     else if (create->why)
         refused(create, create->why);
     else
@@ -307,12 +318,14 @@ static void created(const struct kube_result *result, void *arg)
         create_settle(create);
     } else if (result->outcome == KUBE_IN_DOUBT || result->error.cls == ERROR_EXISTS ||
                result->status >= 500) {
-        if (result->status >= 500) {
+        if (result->error.cls != ERROR_EXISTS) {
             create->why = xnew(struct kube_result);
             *create->why = *result;
             create->why->body = STR_NULL;
         }
         create_lookup(create);
+    } else if (result->error.cls == ERROR_CONFLICT) {
+        lost(create, result);
     } else {
         refused(create, result);
     }
@@ -362,175 +375,4 @@ void pods_reattach(struct job_control *control)
         else
             create_withdraw(create);
     }
-}
-
-/* ---- deleting ---------------------------------------------------------------------------------
- */
-
-static bool delete_render(struct buf *path, struct buf *body, void *arg)
-{
-    struct pod_delete *delete = arg;
-
-    pod_path(path, delete->control->ns, delete->name);
-    return write_delete_options(body, delete->uid);
-}
-
-/* Without touching the job's map of deletes. */
-static void delete_drop(struct pod_delete *delete)
-{
-    struct job_control *control = delete->control;
-
-    loop_timer_cancel(control->controller->loop, &delete->retry);
-    store_request_end(control->controller->pods, str_of(control->ns), str_of(delete->name));
-    intern_put(delete->uid);
-    intern_put(delete->name);
-    free(delete);
-}
-
-static void delete_free(struct pod_delete *delete)
-{
-    struct job_control *control = delete->control;
-
-    map_del(&control->deletes, str_of(delete->uid));
-    delete_drop(delete);
-    if (control->job)
-        job_control_mark(control);
-    else
-        job_control_release(control);
-}
-
-static void deleted(const struct kube_result *result, void *arg);
-
-static void delete_submit(void *arg)
-{
-    struct pod_delete *delete = arg;
-    struct job_control *control = delete->control;
-
-    delete->request =
-        window_submit(control->controller->window, &(struct window_spec){.cls = WINDOW_DELETE,
-                                                                         .flow = &control->flow,
-                                                                         .method = KUBE_DELETE,
-                                                                         .render = delete_render,
-                                                                         .done = deleted,
-                                                                         .arg = delete});
-}
-
-/* True when the answer left the pod as we know it: it cannot be read. */
-static bool changed_nothing(const struct pod_delete *delete)
-{
-    const struct job_control *control = delete->control;
-    const struct podstate *pod =
-        store_get(control->controller->pods, str_of(control->ns), str_of(delete->name));
-
-    return pod && pod->meta.uid == delete->uid && !pod->meta.deleted_ns;
-}
-
-static void delete_later(struct pod_delete *delete)
-{
-    struct loop *loop = delete->control->controller->loop;
-
-    loop_timer_set(loop, &delete->retry, backoff_next(&delete->backoff, loop_rng(loop)));
-}
-
-static void deleted(const struct kube_result *result, void *arg)
-{
-    struct pod_delete *delete = arg;
-    struct job_control *control = delete->control;
-
-    delete->request = NULL;
-    switch (result->error.cls) {
-    case ERROR_NONE:
-        store_apply_delete_answer(control->controller->pods, str_of(control->ns),
-                                  str_of(delete->name), str_of(delete->uid), result->body);
-        if (changed_nothing(delete))
-            delete_later(delete);
-        else
-            delete_free(delete);
-        break;
-    case ERROR_NOT_FOUND:
-    case ERROR_CONFLICT: /* another UID holds the name: ours is gone */
-        store_forget(control->controller->pods, str_of(control->ns), str_of(delete->name),
-                     str_of(delete->uid));
-        delete_free(delete);
-        break;
-    case ERROR_CANCELLED:
-        delete_free(delete);
-        break;
-    default:
-        if (delete->backoff.failures == 0)
-            job_event(control, EVENT_WARNING, "FailedDelete", "Error deleting pod %s: %s",
-                      delete->name, result->error.text);
-        delete_later(delete);
-        break;
-    }
-}
-
-void pods_delete(struct job_control *control, struct podstate *pod)
-{
-    if (pod->meta.deleted_ns || map_has(&control->deletes, str_of(pod->meta.uid)))
-        return;
-    struct pod_delete *delete = xnew(struct pod_delete);
-    delete->control = control;
-    delete->uid = intern_ref(pod->meta.uid);
-    delete->name = intern_ref(pod->meta.name);
-    loop_timer_init(&delete->retry, delete_submit, delete);
-    backoff_init(&delete->backoff, NSEC_PER_SEC / 5, 30 * NSEC_PER_SEC);
-    map_set(&control->deletes, str_of(delete->uid), delete);
-    map_set(&control->own_deletes, str_of(delete->uid), NULL);
-    store_request_begin(control->controller->pods, str_of(control->ns), str_of(delete->name));
-    delete_submit(delete);
-}
-
-void pods_cancel_deletes(struct job_control *control)
-{
-    void *value;
-
-    for (size_t i = 0; map_next(&control->deletes, &i, NULL, &value);) {
-        struct pod_delete *delete = value;
-        if (delete->request)
-            (void)window_cancel(control->controller->window, delete->request);
-        delete_drop(delete);
-    }
-    map_clear(&control->deletes);
-}
-
-bool pod_is_surplus(const struct job_control *control, const struct podstate *pod)
-{
-    for (uint32_t i = 0; i < control->task_count; i++) {
-        if (control->tasks[i].name == pod->task)
-            return pod->index >= 0 && (uint32_t)pod->index >= control->tasks[i].size;
-    }
-    return false;
-}
-
-/* Those that wait go first, then those that cost least, then the highest. */
-static int by_loss(const void *a, const void *b)
-{
-    const struct podstate *left = *(const struct podstate *const *)a;
-    const struct podstate *right = *(const struct podstate *const *)b;
-    const bool left_waits = left->phase == POD_PHASE_PENDING;
-    const bool right_waits = right->phase == POD_PHASE_PENDING;
-
-    if (left_waits != right_waits)
-        return left_waits ? -1 : 1;
-    if (left->deletion_cost != right->deletion_cost)
-        return left->deletion_cost < right->deletion_cost ? -1 : 1;
-    return (right->index > left->index) - (right->index < left->index);
-}
-
-void pods_delete_surplus(struct job_control *control)
-{
-    VEC(struct podstate *) surplus = {0};
-
-    for (size_t i = 0; i < control->strays.n; i++) {
-        struct podstate *pod = control->strays.items[i];
-        if (!pod->meta.deleted_ns && !map_has(&control->deletes, str_of(pod->meta.uid)) &&
-            pod_is_surplus(control, pod))
-            vec_push(&surplus, pod);
-    }
-    if (surplus.n > 1)
-        qsort(surplus.items, surplus.n, sizeof(*surplus.items), by_loss);
-    for (size_t i = 0; i < surplus.n; i++)
-        pods_delete(control, surplus.items[i]);
-    vec_clear(&surplus);
 }

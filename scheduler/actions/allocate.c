@@ -18,6 +18,7 @@
 #include "scheduler/actions/lending.h"
 #include "scheduler/bind.h"
 #include "scheduler/cycle.h"
+#include "scheduler/evict/evictor.h"
 #include "scheduler/fit.h"
 #include "scheduler/holds.h"
 #include "scheduler/metrics.h"
@@ -60,6 +61,7 @@ struct allocate {
     bool again;                          /* a group failed, and others are to be tried */
     bool refused;                        /* the queue could not have a pod, or the gang */
     struct buf share;                    /* what the plugin said that did */
+    enum plugin_miss miss;               /* what plugins had to do with that, at most */
     struct task_group *failed;           /* the group whose pod found no node first, or NULL */
     uint32_t would;                      /* pods placed when it did */
     uint64_t signature;                  /* of the reasons in `nodes` */
@@ -242,15 +244,14 @@ static void begin_attempt(struct scheduler *scheduler, struct allocate *allocate
     allocate->bound = 0;
     allocate->failed = NULL;
     allocate->refused = false;
+    allocate->miss = MISS_NONE;
     buf_reset(&allocate->nodes);
     job->attempt_ns = loop_now(scheduler->params.loop);
     job->attempts++;
     allocate->gang = !config_job_ready(scheduler->config, job);
-    if (!allocate->gang) {
-        allocate->stage = STAGE_SURPLUS;
-        return;
-    }
-    allocate->stage = allows_gang(scheduler, allocate) ? STAGE_GANG : STAGE_UNDO;
+    allocate->stage = STAGE_SURPLUS;
+    if (allocate->gang)
+        allocate->stage = allows_gang(scheduler, allocate) ? STAGE_GANG : STAGE_UNDO;
     if (allocate->mending || job->reservation)
         holds_lift(&scheduler->cache, allocate->mending ? NULL : job);
 }
@@ -314,15 +315,20 @@ static bool may_give(const struct allocate *allocate, const struct task_group *g
     return group->pending.n && group->failed != allocate->attempt;
 }
 
-/* Remembers why the first pod that found no node did not, while the others are still placed. */
+/* Remembers why the first pod that found no node did not, while the others are still placed. What a
+ * plugin has just asked about is known soon: what the job says of nodes stays until then. */
 static void note_failure(struct scheduler *scheduler, struct allocate *allocate,
                          struct task_group *group, const struct fit_table *table)
 {
     group->failed = allocate->attempt;
+    enum plugin_miss miss = config_missed(scheduler->config, &scheduler->cache, group, table);
+    allocate->miss = miss > allocate->miss ? miss : allocate->miss;
     if (allocate->failed || allocate->refused)
         return;
     allocate->failed = group;
     allocate->would = (uint32_t)allocate->statement.placed.n;
+    if (miss == MISS_ASKED && allocate->job->why.kind == WHY_NODES)
+        return;
     if (!why_is_due_or_later(scheduler, allocate->job, WHY_NODES))
         return;
     allocate->signature = fit_explain(&scheduler->cache, table, &allocate->nodes);
@@ -388,6 +394,13 @@ static void end_search(struct scheduler *scheduler, struct allocate *allocate, e
     allocate->stage = next;
 }
 
+static void give_up(struct scheduler *scheduler, struct allocate *allocate)
+{
+    if (job_gang_ready(allocate->job) && !allocate->failed && !allocate->refused)
+        why_unready(scheduler, allocate->job);
+    end_search(scheduler, allocate, STAGE_UNDO);
+}
+
 static void step_gang(struct scheduler *scheduler, struct allocate *allocate)
 {
     struct sched_job *job = allocate->job;
@@ -395,7 +408,7 @@ static void step_gang(struct scheduler *scheduler, struct allocate *allocate)
     if (config_job_ready(scheduler->config, job))
         end_search(scheduler, allocate, STAGE_BIND);
     else if (!place_gang_pod(scheduler, allocate) && !allocate->again)
-        end_search(scheduler, allocate, STAGE_UNDO);
+        give_up(scheduler, allocate);
 }
 
 /* ---- outcomes -------------------------------------------------------------------------------- */
@@ -414,8 +427,13 @@ static void step_bind(struct scheduler *scheduler, struct allocate *allocate)
         bind_start(scheduler, statement->placed.items[allocate->bound++]);
         return;
     }
+    struct sched_task *const *placed = statement->placed.items;
+    size_t count = statement->placed.n;
     statement->placed.n = 0;
-    if (job->reservation && config_job_ready(scheduler->config, job))
+    if (config_job_ready(scheduler->config, job))
+        evictor_placed(scheduler, job, placed, count);
+    if (job->reservation && !job->reservation->nominated &&
+        config_job_ready(scheduler->config, job))
         holds_close(&scheduler->cache, job->reservation);
     holds_restore(&scheduler->cache);
     job->tried = false;
@@ -428,6 +446,18 @@ static void step_bind(struct scheduler *scheduler, struct allocate *allocate)
     allocate->stage = STAGE_PICK;
 }
 
+/* Whether it lacks nodes. Where a plugin does not know yet that stays as it was. */
+static void note_want(struct scheduler *scheduler, const struct allocate *allocate)
+{
+    struct sched_job *job = allocate->job;
+    if (allocate->miss == MISS_KEPT_OFF)
+        reserve_spare(&scheduler->cache, job);
+    else if (allocate->refused && !allocate->failed)
+        reserve_refused(scheduler, job);
+    else if (allocate->failed && !allocate->miss)
+        reserve_failed(&scheduler->cache, job);
+}
+
 static void step_undo(struct scheduler *scheduler, struct allocate *allocate)
 {
     struct sched_job *job = allocate->job;
@@ -435,22 +465,22 @@ static void step_undo(struct scheduler *scheduler, struct allocate *allocate)
     if (statement_undo(cache, &allocate->statement))
         return;
     holds_restore(cache);
-    if (allocate->refused && !allocate->failed)
-        reserve_refused(scheduler, job);
-    else if (allocate->failed)
-        reserve_failed(cache, job);
-    if (allocate->failed && reserve_yield(scheduler, job, allocate->failed->cls)) {
-        allocate->stage = STAGE_PICK;
-        job->failed_at = UINT64_MAX;
-    } else {
-        begin_hold(allocate, allocate->refused);
-    }
+    note_want(scheduler, allocate);
     if (!job->tried && !list_empty(&cache->admit))
         cache_room(cache); /* its claim on what is free has ended */
     job->tried = true;
     if (allocate->failed && allocate->nodes.n)
         why_gang(scheduler, job, allocate->failed, allocate->would, allocate->signature,
                  buf_str(&allocate->nodes));
+    if (!allocate->failed || allocate->miss ||
+        !reserve_yield(scheduler, job, allocate->failed->cls)) {
+        begin_hold(allocate, allocate->refused);
+        return;
+    }
+    job->failed_at = UINT64_MAX;
+    allocate->stage = STAGE_PICK;
+    if (!allocate->lent) /* before a job of lower priority takes it */
+        begin_attempt(scheduler, allocate);
 }
 
 static void step_surplus(struct scheduler *scheduler, struct allocate *allocate)
@@ -463,6 +493,7 @@ static void step_surplus(struct scheduler *scheduler, struct allocate *allocate)
     end_search(scheduler, allocate, placed ? STAGE_BIND : STAGE_PICK);
     if (placed)
         return;
+    holds_restore(&scheduler->cache);
     set_failed(&scheduler->cache, job, allocate->refused);
     if (allocate->failed && allocate->nodes.n)
         why_surplus(scheduler, job, allocate->failed, allocate->signature,

@@ -57,8 +57,10 @@ static bool place_one(struct scheduler *scheduler, struct sched_job *job, struct
     const struct fit_table *table = fit_table_of(cache, scheduler->config, group);
     struct sched_node *node = fit_best(cache, table);
     if (!node) {
+        enum plugin_miss miss = config_missed(scheduler->config, cache, group, table);
+        bool soon = miss == MISS_ASKED && job->why.kind == WHY_NODES;
         cleanup_buf struct buf nodes = BUF_INIT(4 * WHY_TEXT_MAX);
-        if (!has_requests(job) && why_is_due(scheduler, job, WHY_NODES)) {
+        if (!soon && !has_requests(job) && why_is_due(scheduler, job, WHY_NODES)) {
             uint64_t signature = fit_explain(cache, table, &nodes);
             why_surplus(scheduler, job, group, signature, buf_str(&nodes));
         }

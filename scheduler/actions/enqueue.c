@@ -86,8 +86,9 @@ static bool step(struct scheduler *scheduler, void *state)
     }
     job->refused_at = job_chances(job);
     if (why_is_due_or_later(scheduler, job, WHY_ADMISSION))
-        why_set(scheduler, job, WHY_ADMISSION, 0, "waiting to enter queue \"%s\": %s",
-                job->queue->name, why.p ? why.p : "a plugin refused it");
+        why_set(scheduler, job, WHY_ADMISSION, str_starts(buf_str(&why), STR("waiting for ")),
+                "waiting to enter queue \"%s\": %s", job->queue->name,
+                why.p ? why.p : "a plugin refused it");
     return false;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "base/alloc.h"
 #include "scheduler/plugins/plugins.h"
+#include "scheduler/shares/leaving.h"
 #include "scheduler/shares/ledger.h"
 
 static int open_plugin(struct plugin *plugin, struct error *err)
@@ -79,11 +80,141 @@ static int64_t queue_figure(struct plugin *plugin, const struct cache *cache,
 {
     const struct share_node *node = ledger_node(plugin->state, queue);
     (void)cache;
-    return node ? share_amount(node, figure == FIGURE_DESERVED ? SHARE_DESERVED : SHARE_LIMIT, id)
+    return node ? share_amount(node, figure == FIGURE_LIMIT ? SHARE_LIMIT : SHARE_DESERVED, id)
                 : QUEUE_NO_FIGURE;
 }
 
-/* Eviction and claims for devices (DRA) come with the parts that look at them. */
+/* ---- eviction -------------------------------------------------------------------------------- */
+
+static bool is_between_queues(const struct eviction *eviction)
+{
+    return eviction->kind == EVICT_RECLAIM || eviction->kind == EVICT_GANG_RECLAIM;
+}
+
+/* Whether the reclaimer asks for it, too; of whole jobs all that is asked for counts. */
+static bool matters(const struct eviction *eviction, uint32_t id)
+{
+    return id != RESOURCE_PODS &&
+           (!eviction->task || resource_set_get(&eviction->task->pod->cls->request, id) > 0);
+}
+
+/* Whether a queue that has this left has more than it deserves of anything that the pod would make
+ * room for; a queue that deserves nothing of it has. */
+static bool is_beyond(const struct eviction *eviction, const struct share_node *node,
+                      const struct resource_set *left, const struct resource_set *request)
+{
+    bool common = false, deserves = false, beyond = false;
+    for (uint32_t i = 0; i < request->n; i++) {
+        const uint32_t id = request->items[i].id;
+        const int64_t deserved = share_amount(node, SHARE_DESERVED, id);
+        if (!matters(eviction, id))
+            continue;
+        common = true;
+        deserves = deserves || deserved > 0;
+        beyond = beyond || (deserved > 0 && resource_set_get(left, id) > deserved);
+    }
+    return common && (beyond || !deserves);
+}
+
+static bool keeps_guarantee(const struct share_node *node, const struct resource_set *left,
+                            const struct resource_set *request)
+{
+    for (uint32_t i = 0; i < request->n; i++) {
+        const uint32_t id = request->items[i].id;
+        const int64_t guaranteed = share_amount(node, SHARE_GUARANTEE, id);
+        if (guaranteed > 0 && resource_set_get(left, id) - request->items[i].amount < guaranteed)
+            return false;
+    }
+    return true;
+}
+
+/* Whether it goes with the one before: of whole jobs the first pod decides. */
+static bool follows(const struct eviction *eviction, size_t candidate)
+{
+    return eviction->kind == EVICT_GANG_RECLAIM && candidate > 0 &&
+           eviction->candidates[candidate]->job == eviction->candidates[candidate - 1]->job;
+}
+
+/* Queues give back what is beyond what they deserve, but never what is guaranteed to them. As with
+ * proportion that holds in whatever tier the plugin stands. */
+static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *eviction, bool *may)
+{
+    struct leaving leaving = {0};
+    if (!is_between_queues(eviction))
+        return VOTE_ABSTAIN;
+    for (size_t i = 0; i < eviction->n; i++) {
+        const struct sched_task *task = eviction->candidates[i];
+        const struct sched_queue *queue = task->job->queue;
+        const struct resource_set *request = &task->pod->cls->request;
+        const struct share_node *node = ledger_node(plugin->state, queue);
+        struct resource_set *left = leaving_of(&leaving, queue, &queue->allocated);
+        may[i] = node && keeps_guarantee(node, left, request) &&
+                 (follows(eviction, i) ? may[i - 1] : is_beyond(eviction, node, left, request));
+        if (may[i])
+            resource_set_add(left, request, -1);
+    }
+    leaving_clear(&leaving);
+    return VOTE_PERMIT;
+}
+
+/* Others give way to what the queue deserves of all that is asked for and that it deserves any of.
+ * What is above the queue limits it once they are gone, as it limits all. */
+static bool preemptive(struct plugin *plugin, const struct cache *cache,
+                       const struct sched_queue *queue, const struct resource_set *request)
+{
+    const struct share_node *node = ledger_node(plugin->state, queue);
+    struct shortage shortage;
+    bool deserves = false;
+    (void)cache;
+    if (!queue->uid || !queue->open || !node || limits_short(node, request, SHARE_LIMIT, &shortage))
+        return false;
+    for (uint32_t i = 0; i < request->n; i++) {
+        const uint32_t id = request->items[i].id;
+        const int64_t deserved = share_amount(node, SHARE_DESERVED, id);
+        if (id == RESOURCE_PODS || deserved == 0)
+            continue;
+        if (share_amount(node, SHARE_USED, id) + request->items[i].amount > deserved)
+            return false;
+        deserves = true;
+    }
+    return deserves;
+}
+
+static unsigned depth_of(const struct sched_queue *queue)
+{
+    unsigned depth = 0;
+    for (; queue->parent; queue = queue->parent)
+        depth++;
+    return depth;
+}
+
+/* How deep the lowest queue is that is above both. */
+static unsigned common_depth(const struct sched_queue *a, const struct sched_queue *b)
+{
+    unsigned x = depth_of(a), y = depth_of(b);
+    for (; x > y; x--)
+        a = a->parent;
+    for (; y > x; y--)
+        b = b->parent;
+    for (; a != b && a->parent && b->parent; x--) {
+        a = a->parent;
+        b = b->parent;
+    }
+    return a == b ? x : 0;
+}
+
+/* Near relations of the queue that takes give first. */
+static int victim_queue_order(const struct plugin *plugin, const struct sched_queue *a,
+                              const struct sched_queue *b, const struct sched_queue *taker)
+{
+    if (!plugin->enabled[POINT_HIERARCHY])
+        return 0;
+    unsigned x = common_depth(a, taker), y = common_depth(b, taker);
+    return (x < y) - (x > y);
+}
+
+/* Queues above those that give are not looked at, and claims for devices (DRA) come with the parts
+ * that look at them. */
 static const char *const ignored[] = {"ancestorReclaimLevel",
                                       "capacity.DynamicResourceAllocationEnable",
                                       "capacity.DRAConsumableCapacityEnable", NULL};
@@ -98,4 +229,8 @@ const struct plugin_type plugin_capacity = {.name = "capacity",
                                             .turn_over = turn_over,
                                             .allocatable = allocatable,
                                             .job_enqueueable = job_enqueueable,
-                                            .queue_figure = queue_figure};
+                                            .queue_figure = queue_figure,
+                                            .evictable = evictable,
+                                            .protects = true,
+                                            .preemptive = preemptive,
+                                            .victim_queue_order = victim_queue_order};

@@ -18,8 +18,14 @@ static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *
     return VOTE_PERMIT;
 }
 
+static void spare(struct plugin *plugin, const struct cache *cache,
+                  const struct sched_task *const *tasks, size_t n, bool *go)
+{
+    (void)plugin;
+    (void)cache;
+    for (size_t i = 0; i < n; i++)
+        go[i] = go[i] && !is_critical(tasks[i]->pod);
+}
+
 const struct plugin_type plugin_conformance = {
-    .name = "conformance",
-    .without_effect = "it keeps critical pods from eviction, and nothing is evicted yet",
-    .evictable = evictable,
-    .protects = true};
+    .name = "conformance", .evictable = evictable, .protects = true, .spare = spare};

@@ -85,6 +85,21 @@ static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *
     return VOTE_PERMIT;
 }
 
+/* Those that nobody wants the room of: a job keeps its minimum. */
+static void spare(struct plugin *plugin, const struct cache *cache,
+                  const struct sched_task *const *tasks, size_t n, bool *go)
+{
+    size_t first = 0;
+    (void)plugin;
+    for (size_t i = 0; i < n; i++) {
+        if (tasks[i]->job != tasks[first]->job)
+            first = i;
+        const struct eviction of_job = {
+            .cache = cache, .candidates = tasks + first, .n = i - first + 1};
+        go[i] = go[i] && is_spare(&of_job, go + first, i - first);
+    }
+}
+
 static bool job_starving(const struct plugin *plugin, const struct sched_job *job)
 {
     (void)plugin;
@@ -105,5 +120,6 @@ const struct plugin_type plugin_gang = {.name = "gang",
                                         .job_possible = job_possible,
                                         .evictable = evictable,
                                         .protects = true,
+                                        .spare = spare,
                                         .job_starving = job_starving,
                                         .job_pipelined = job_pipelined};

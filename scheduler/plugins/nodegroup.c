@@ -101,9 +101,8 @@ static const char *queue_refuse(const struct plugin *plugin, const struct sched_
 {
     const struct group_limit *limit = group_limit_of(queue, node);
     (void)plugin;
-    return limit && group_limit_exceeded(queue, limit, request)
-               ? "node group resource limit exceeded"
-               : NULL;
+    return limit && group_limit_exceeded(limit, request) ? "node group resource limit exceeded"
+                                                         : NULL;
 }
 
 const struct plugin_type plugin_nodegroup = {.name = "nodegroup",

@@ -6,11 +6,13 @@
  *
  * A job that was tried and did not fit holds no claim against jobs that could run at once: they
  * enter when they fit what is really free, so a gang that is too large keeps nobody out. A job
- * whose pods do not come gives its claim back (JOB_CLAIM_NS).
+ * whose pods do not come gives its claim back (JOB_CLAIM_NS). What others would be evicted for a
+ * job counts as free for it (evict/prospects.h).
  */
 #include "base/alloc.h"
 #include "base/log.h"
 #include "scheduler/claim.h"
+#include "scheduler/evict/prospects.h"
 #include "scheduler/plugins/plugins.h"
 #include <math.h>
 
@@ -154,22 +156,48 @@ static bool runs_now(const struct overcommit *overcommit, const struct cache *ca
     return true;
 }
 
+/* The first of its needs for which there is no room with `more`, or NULL. */
+static const struct resource_amount *find_short(const struct overcommit *overcommit,
+                                                const struct cache *cache,
+                                                const struct resource_set *needs,
+                                                const struct resource_set *more)
+{
+    for (uint32_t i = 0; i < needs->n; i++) {
+        uint32_t id = needs->items[i].id;
+        if (needs->items[i].amount > room(overcommit, cache, id) + resource_set_get(more, id))
+            return &needs->items[i];
+    }
+    return NULL;
+}
+
+static bool could_be_given(const struct overcommit *overcommit, const struct cache *cache,
+                           const struct sched_job *job, const struct resource_set *needs)
+{
+    bool may = false;
+    for (int kind = 0; kind < PROSPECT_COUNT && !may; kind++) {
+        struct resource_set more;
+        may = prospects_of(cache->prospects, job, (enum prospect)kind, needs, &more) &&
+              !find_short(overcommit, cache, needs, &more);
+        resource_set_clear(&more);
+    }
+    return may;
+}
+
 static enum plugin_vote job_enqueueable(struct plugin *plugin, const struct cache *cache,
                                         const struct sched_job *job, struct buf *why)
 {
+    const struct resource_set none = {0};
     struct overcommit *overcommit = plugin->state;
     enum plugin_vote vote = VOTE_PERMIT;
     count_jobs(overcommit, cache);
     struct resource_set needs = job_lacking(job);
-    if (!runs_now(overcommit, cache, &needs))
-        for (uint32_t i = 0; i < needs.n && vote == VOTE_PERMIT; i++) {
-            uint32_t id = needs.items[i].id;
-            int64_t has = room(overcommit, cache, id);
-            if (needs.items[i].amount <= has)
-                continue;
-            vote = VOTE_REJECT;
-            explain(overcommit, cache, id, needs.items[i].amount, has, why);
-        }
+    const struct resource_amount *lacks = find_short(overcommit, cache, &needs, &none);
+    if (lacks && !runs_now(overcommit, cache, &needs) &&
+        !could_be_given(overcommit, cache, job, &needs)) {
+        vote = VOTE_REJECT;
+        explain(overcommit, cache, lacks->id, lacks->amount, room(overcommit, cache, lacks->id),
+                why);
+    }
     resource_set_clear(&needs);
     return vote;
 }

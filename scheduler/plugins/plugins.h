@@ -19,10 +19,12 @@
     X(resource_strategy_fit)                                                                       \
     X(conformance)                                                                                 \
     X(pdb)                                                                                         \
+    X(cdp)                                                                                         \
     X(drf)                                                                                         \
     X(proportion)                                                                                  \
     X(capacity)                                                                                    \
-    X(binpack)
+    X(binpack)                                                                                     \
+    X(extender)
 
 #define PLUGIN_DECLARE(name) extern const struct plugin_type plugin_##name;
 PLUGINS(PLUGIN_DECLARE)

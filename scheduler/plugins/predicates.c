@@ -22,6 +22,7 @@ static void read_volumes(struct predicates *predicates, struct arguments *argume
     } checks[] = {{"predicate.NodeVolumeLimitsEnable", VOLUMES_LIMITS},
                   {"predicate.VolumeZoneEnable", VOLUMES_ZONE},
                   {"predicate.VolumeBindingEnable", VOLUMES_BINDING}};
+    predicates->volume_checks = VOLUMES_RESTRICTIONS;
     for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
         bool enabled = true;
         (void)arguments_bool(arguments, checks[i].name, &enabled);
@@ -92,7 +93,6 @@ static void rules(const struct plugin *plugin, struct node_rules *rules)
         return;
     rules->pod_affinity = rules->pod_affinity || predicates->pod_affinity;
     rules->spread = rules->spread || predicates->spread;
-    rules->volumes = true;
     rules->volume_checks |= predicates->volume_checks;
     rules->volume_timeout_ns = predicates->volume_timeout_ns;
 }

@@ -52,7 +52,9 @@ static void find_takers(struct proportion *proportion)
     }
 }
 
-static void share_resource(struct proportion *proportion, uint32_t id, int64_t total)
+/* The claims of all to a resource; that of `greedy` (NULL: nobody) is as large as it may be. */
+static void claim_resource(struct proportion *proportion, uint32_t id,
+                           const struct share_node *greedy)
 {
     for (size_t i = 0; i < proportion->takers.n; i++) {
         const struct ledger_queue *entry = proportion->takers.items[i];
@@ -61,11 +63,34 @@ static void share_resource(struct proportion *proportion, uint32_t id, int64_t t
                         resource_set_get(&entry->queue->pending, id);
         int64_t most = share_amount(entry->node, SHARE_REAL, id);
         claim->floor = resource_set_get(&entry->queue->guarantee, id);
-        claim->ceiling = wants < most ? wants : most;
+        claim->ceiling = wants < most && entry->node != greedy ? wants : most;
     }
+}
+
+static void share_resource(struct proportion *proportion, uint32_t id, int64_t total)
+{
+    claim_resource(proportion, id, NULL);
     water_fill(proportion->claims.items, proportion->claims.n, total);
     for (size_t i = 0; i < proportion->takers.n; i++)
         limits_deserve(proportion->takers.items[i]->node, id, proportion->claims.items[i].share);
+}
+
+/* What a queue would deserve if it wanted all it may have; kept until the limits are worked out
+ * again. */
+static int64_t entitled(struct proportion *proportion, const struct share_node *node, uint32_t id)
+{
+    if (id >= node->width)
+        return 0;
+    int64_t *kept = &share_row(node, SHARE_ENTITLED)[id];
+    if (*kept)
+        return *kept;
+    claim_resource(proportion, id, node);
+    water_fill(proportion->claims.items, proportion->claims.n,
+               resource_vector_get(proportion->ledger.total, id));
+    for (size_t i = 0; i < proportion->takers.n; i++)
+        if (proportion->takers.items[i]->node == node)
+            *kept = proportion->claims.items[i].share;
+    return *kept;
 }
 
 static void begin(struct plugin *plugin, const struct cache *cache)
@@ -154,8 +179,11 @@ static int64_t queue_figure(struct plugin *plugin, const struct cache *cache,
     struct proportion *proportion = plugin->state;
     const struct share_node *node = ledger_node(&proportion->ledger, queue);
     (void)cache;
-    return node ? share_amount(node, figure == FIGURE_DESERVED ? SHARE_DESERVED : SHARE_LIMIT, id)
-                : QUEUE_NO_FIGURE;
+    if (!node)
+        return QUEUE_NO_FIGURE;
+    if (figure == FIGURE_ENTITLED)
+        return entitled(proportion, node, id);
+    return share_amount(node, figure == FIGURE_DESERVED ? SHARE_DESERVED : SHARE_LIMIT, id);
 }
 
 /* ---- eviction -------------------------------------------------------------------------------- */
@@ -168,19 +196,28 @@ static bool is_beyond(const struct share_node *node, const struct resource_set *
     return false;
 }
 
-/* Queues give back what is beyond their shares, pod by pod. */
+/* Whether it goes with the one before: of whole jobs the first pod decides. */
+static bool follows(const struct eviction *eviction, size_t candidate)
+{
+    return eviction->kind == EVICT_GANG_RECLAIM && candidate > 0 &&
+           eviction->candidates[candidate]->job == eviction->candidates[candidate - 1]->job;
+}
+
+/* Queues give back what is beyond their shares, pod by pod, or whole jobs as long as anything is.
+ * That holds in whatever tier the plugin stands: could those be taken from that have less than
+ * their share, they would take it back. */
 static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *eviction, bool *may)
 {
     struct proportion *proportion = plugin->state;
     struct leaving leaving = {0};
-    if (eviction->kind != EVICT_RECLAIM)
+    if (eviction->kind != EVICT_RECLAIM && eviction->kind != EVICT_GANG_RECLAIM)
         return VOTE_ABSTAIN;
     for (size_t i = 0; i < eviction->n; i++) {
         const struct sched_task *task = eviction->candidates[i];
         const struct sched_queue *queue = task->job->queue;
         const struct share_node *node = ledger_node(&proportion->ledger, queue);
         struct resource_set *left = leaving_of(&leaving, queue, &queue->allocated);
-        may[i] = node && is_beyond(node, left);
+        may[i] = follows(eviction, i) ? may[i - 1] : node && is_beyond(node, left);
         if (may[i])
             resource_set_add(left, &task->pod->cls->request, -1);
     }
@@ -210,4 +247,5 @@ const struct plugin_type plugin_proportion = {.name = "proportion",
                                               .job_enqueueable = job_enqueueable,
                                               .queue_figure = queue_figure,
                                               .evictable = evictable,
+                                              .protects = true,
                                               .preemptive = preemptive};

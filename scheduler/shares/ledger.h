@@ -46,7 +46,8 @@ bool ledger_takes_jobs(const struct ledger *ledger, const struct sched_queue *qu
 /*
  * Whether the queue of a job, and all above it, may be promised what it still needs of its minimum;
  * if not, why. Jobs that were tried and did not fit hold no promise against a job that could run
- * at once, so that a gang that fits nowhere keeps nobody out.
+ * at once, so that a gang that fits nowhere keeps nobody out. What others would be evicted for it
+ * (evict/prospects.h) counts as free.
  */
 bool ledger_may_enter(struct ledger *ledger, const struct sched_job *job, struct buf *why);
 /* "cpu 4 is needed, but queue "a" holds 8 of the 10 that <rule>: 2 short". */

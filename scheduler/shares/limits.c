@@ -329,6 +329,26 @@ bool limits_allow_past_stuck(const struct share_node *node, const struct resourc
     return true;
 }
 
+bool limits_allow_if_given(const struct share_node *node, const struct resource_set *needs,
+                           const struct resource_set *own, const struct resource_set *others)
+{
+    for (const struct share_node *child = NULL; node; child = node, node = node->parent)
+        for (uint32_t i = 0; i < needs->n; i++) {
+            uint32_t id = needs->items[i].id;
+            int64_t most = share_amount(node, SHARE_REAL, id);
+            int64_t beside = child ? minus(share_amount(node, SHARE_USED, id),
+                                           share_amount(child, SHARE_USED, id))
+                                   : 0;
+            int64_t given = plus(resource_set_get(own, id),
+                                 at_most(resource_set_get(others, id), at_least(beside, 0)));
+            int64_t used = minus(share_amount(node, SHARE_PROMISED, id), given);
+            if (id != RESOURCE_PODS && most != SHARE_UNLIMITED &&
+                needs->items[i].amount > minus(most, used))
+                return false;
+        }
+    return true;
+}
+
 /* ---- order ----------------------------------------------------------------------------------- */
 
 static int by_age(const struct share_node *a, const struct share_node *b)

@@ -28,7 +28,8 @@ enum share_row {
     SHARE_KEPT,       /* by its children: what each holds, or its guarantee if that is more */
     SHARE_OWN_USED,   /* the part of SHARE_USED that is charged to itself */
     SHARE_OWN_PROMISED,
-    SHARE_STUCK, /* the part of SHARE_PROMISED that those hold who were tried and did not fit */
+    SHARE_ENTITLED, /* kept for the caller; 0 after limits_work_out */
+    SHARE_STUCK,    /* the part of SHARE_PROMISED that those hold who were tried and did not fit */
     SHARE_ROW_COUNT
 };
 
@@ -114,6 +115,13 @@ void limits_stick(struct share_node *node, const struct resource_set *stuck);
 void limits_unstick(struct share_node *const *nodes, size_t n);
 /* limits_allow for SHARE_REAL, if those that are stuck give way. */
 bool limits_allow_past_stuck(const struct share_node *node, const struct resource_set *needs);
+
+/*
+ * limits_allow for SHARE_REAL, if so much that the node itself holds gives way (`own`), or of what
+ * others hold (`others`): at each node above it no more of that than they hold there.
+ */
+bool limits_allow_if_given(const struct share_node *node, const struct resource_set *needs,
+                           const struct resource_set *own, const struct resource_set *others);
 
 /* Whether it has at least its deserved amount of every resource of which it deserves any. */
 bool limits_reached(const struct share_node *node);

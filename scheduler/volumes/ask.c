@@ -177,12 +177,15 @@ static const char *refuse_in_use(const struct ask *ask)
 
 static const char *refuse_all(struct ask *ask)
 {
-    const char *reason = refuse_absent(ask);
-    if (!reason && (ask->volumes->checks & VOLUMES_BINDING))
+    unsigned checks = ask->volumes->checks;
+    const char *reason = checks & VOLUMES_RESTRICTIONS ? refuse_absent(ask) : NULL;
+    if (!reason && (checks & VOLUMES_BINDING))
         reason = refuse_binding(ask);
-    if (!reason && (ask->volumes->checks & VOLUMES_ZONE))
+    if (!reason && (checks & VOLUMES_ZONE))
         reason = refuse_zone(ask);
-    return reason ? reason : refuse_in_use(ask);
+    if (!reason && (checks & VOLUMES_RESTRICTIONS))
+        reason = refuse_in_use(ask);
+    return reason;
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -256,13 +259,13 @@ static void ask_fill(struct ask *ask)
     ask->zoned = ask->bound.n;
     sort_claims(ask, true);
     for (size_t i = 0; i < ask->waiting.n; i++)
-        match_prepare(&ask->waiting.items[i]);
+        match_prepare(ask->volumes, &ask->waiting.items[i]);
 }
 
 static void ask_empty(struct ask *ask)
 {
     for (size_t i = 0; i < ask->waiting.n; i++)
-        vec_clear(&ask->waiting.items[i].offers);
+        match_clear(&ask->waiting.items[i]);
     for (size_t i = 0; i < ask->counted.n; i++) {
         intern_put(ask->counted.items[i].driver);
         intern_put(ask->counted.items[i].handle);

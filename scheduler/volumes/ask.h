@@ -10,12 +10,17 @@
 
 #include "scheduler/volumes/records.h"
 
+/* Volumes that the same nodes reach, such as those of a zone. */
+struct offer_group {
+    volume_list list; /* the best first */
+};
+
 /* A claim that waits for its first consumer. */
 struct waiting_claim {
     struct claim_record *claim;
     struct class_record *cls;
-    struct volume_record *kept; /* the volume that is kept for it already, or NULL */
-    volume_list offers; /* what it may have, but for those of single hosts; the best first */
+    struct volume_record *kept;     /* the volume that is kept for it already, or NULL */
+    VEC(struct offer_group) offers; /* what it may have, but for those of single hosts */
     /* For the node looked at last: */
     struct volume_record *pick; /* what it would have; NULL: one is to be made */
 };
@@ -40,7 +45,8 @@ struct ask *ask_get(struct volumes *volumes, struct pod_volumes *wanted);
 /* ---- match.c ---- */
 
 /* Fills in what the claim may have. */
-void match_prepare(struct waiting_claim *waiting);
+void match_prepare(struct volumes *volumes, struct waiting_claim *waiting);
+void match_clear(struct waiting_claim *waiting);
 /* What each waiting claim would have on a node, in its `pick`; false when one finds nothing. */
 bool match_node(struct ask *ask, const struct node *node);
 

@@ -270,7 +270,7 @@ const char *volumes_crowded(struct volumes *volumes, struct pod_volumes *wanted,
     const struct node_record *record = wanted ? node_find(volumes, node) : NULL;
     if (!record)
         return NULL;
-    if (disks_conflict(wanted, record))
+    if ((volumes->checks & VOLUMES_RESTRICTIONS) && disks_conflict(wanted, record))
         return "node(s) had no available disk";
     if ((volumes->checks & VOLUMES_LIMITS) && record->object &&
         exceeds(ask_get(volumes, wanted), record))

@@ -124,11 +124,13 @@ static void look_soon(struct volume_bind *bind)
 static char *late_text(const struct volume_bind *bind, const struct choice *choice)
 {
     long long seconds = bind->timeout_ns / NSEC_PER_SEC;
+    const char *answer = write_trouble(bind->binder, choice), *colon = answer ? ": " : "";
+    answer = answer ? answer : "";
     if (choice->volume)
-        return xasprintf("claim \"%s\" was not bound to volume \"%s\" within %lld s",
-                         choice->claim->key, choice->volume->name, seconds);
-    return xasprintf("no volume was made for claim \"%s\" on node \"%s\" within %lld s",
-                     choice->claim->key, choice->node, seconds);
+        return xasprintf("claim \"%s\" was not bound to volume \"%s\" within %lld s%s%s",
+                         choice->claim->key, choice->volume->name, seconds, colon, answer);
+    return xasprintf("no volume was made for claim \"%s\" on node \"%s\" within %lld s%s%s",
+                     choice->claim->key, choice->node, seconds, colon, answer);
 }
 
 /* Names the first claim that is still waited for. */
@@ -191,8 +193,8 @@ static void on_dropped(void *arg, struct choice *choice)
     struct volume_record *volume = choice->volume;
     const struct claim *claim = choice->claim->object;
     bool bound = claim && volume && strcmp(claim->volume, volume->name) == 0;
-    if (volume && !volume->releasing && choice->state == CHOICE_WRITTEN && !bound &&
-        !binder->stopping)
+    bool told = choice->state == CHOICE_WRITTEN || choice->doubtful;
+    if (volume && !volume->releasing && told && !bound && !binder->stopping)
         release_start(binder, volume, choice->claim_uid);
 }
 

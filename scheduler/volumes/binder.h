@@ -5,15 +5,15 @@
  * A volume that was chosen gets the claim's name and UID (spec.claimRef), a claim for which one is
  * to be made the name of the node (an annotation); the controllers of volumes do the rest. Every
  * patch is guarded by the resourceVersion that the choice was made from. One whose fate is unknown
- * is settled by reading the object. What then happens is seen in the objects, as volumes_set_claim
- * and volumes_set_volume bring them.
+ * is settled by reading the object, for as long as the bind waits. What then happens is seen in the
+ * objects, as volumes_set_claim and volumes_set_volume bring them.
  *
  * It fails when a claim goes or loses its volume, when a volume goes or is given to another claim,
  * when whoever makes volumes gives the node up, when a claim gets a volume that the node does not
  * reach, when the API server refuses, or after a time. Choices are then forgotten, and volumes that
- * were marked for a claim and are not bound to it are released again, if the API server still shows
- * them as available. An annotation that names the node stays, as whoever makes the volume may be at
- * it. Loop thread only.
+ * were marked for a claim, or may have been, and are not bound to it are released again, if the API
+ * server still shows them as available. An annotation that names the node stays, as whoever makes
+ * the volume may be at it. Loop thread only.
  */
 #ifndef PUMICE_SCHEDULER_VOLUMES_BINDER_H
 #define PUMICE_SCHEDULER_VOLUMES_BINDER_H

@@ -39,7 +39,9 @@ struct volume_bind {
 
 /* Tells the API server of a choice, or finds that it knows. */
 void write_start(struct volume_bind *bind, struct choice *choice);
-/* Withdraws what the bind has not sent yet. */
+/* Why the API server has not been told of a choice yet, in words that last until it is; or NULL. */
+const char *write_trouble(struct volume_binder *binder, const struct choice *choice);
+/* Withdraws what the bind has not sent yet, and asks no longer what became of what it has. */
 void writes_withdraw(struct volume_bind *bind);
 /* Withdraws all; without a word to the binds. */
 void writes_clear(struct volume_binder *binder);

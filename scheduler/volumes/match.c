@@ -3,11 +3,13 @@
  * that fits and that the node reaches, else one that its class can make there. See ask.h.
  *
  * Volumes that a single host reaches are looked up by the node's host name, the others stand in
- * order in the ask, so a look at one node costs little however many volumes there are.
+ * order in the ask, those of a zone together, so a look at one node costs little however many
+ * volumes there are. Where it costs more it counts as work.
  */
 #include "scheduler/volumes/ask.h"
 
 #define HOST_LABEL "kubernetes.io/hostname"
+#define GROUPS_MOST 64 /* groups of offers that others may join: more are hardly zones */
 
 /* ---- whether a volume will do ---------------------------------------------------------------- */
 
@@ -65,7 +67,20 @@ static struct volume_record *find_kept(const struct waiting_claim *waiting)
     return best;
 }
 
-void match_prepare(struct waiting_claim *waiting)
+/* The group that it belongs to, made when there is none. */
+static struct offer_group *group_of(struct waiting_claim *waiting,
+                                    const struct volume_record *volume)
+{
+    for (size_t i = 0; i < waiting->offers.n && i < GROUPS_MOST; i++) {
+        struct offer_group *group = &waiting->offers.items[i];
+        if (volume_reached_alike(group->list.items[0]->object, volume->object))
+            return group;
+    }
+    vec_push(&waiting->offers, ((struct offer_group){.list = {NULL, 0, 0}}));
+    return &waiting->offers.items[waiting->offers.n - 1];
+}
+
+void match_prepare(struct volumes *volumes, struct waiting_claim *waiting)
 {
     const struct claim_record *claim = waiting->claim;
     if (claim->choice || claim->object->selected_node)
@@ -75,12 +90,23 @@ void match_prepare(struct waiting_claim *waiting)
         return;
     for (size_t i = 0; i < waiting->cls->others.n; i++) {
         struct volume_record *volume = waiting->cls->others.items[i];
-        if (is_offered(claim->object, volume))
-            vec_push(&waiting->offers, volume);
+        if (!is_offered(claim->object, volume))
+            continue;
+        struct offer_group *group = group_of(waiting, volume);
+        vec_push(&group->list, volume);
     }
-    if (waiting->offers.n)
-        qsort(waiting->offers.items, waiting->offers.n, sizeof(*waiting->offers.items),
-              compare_slots);
+    volumes->looks += waiting->cls->others.n;
+    for (size_t i = 0; i < waiting->offers.n; i++) {
+        const volume_list *list = &waiting->offers.items[i].list;
+        qsort(list->items, list->n, sizeof(*list->items), compare_slots);
+    }
+}
+
+void match_clear(struct waiting_claim *waiting)
+{
+    for (size_t i = 0; i < waiting->offers.n; i++)
+        vec_clear(&waiting->offers.items[i].list);
+    vec_clear(&waiting->offers);
 }
 
 /* ---- what does ------------------------------------------------------------------------------- */
@@ -99,13 +125,28 @@ static bool is_picked(const struct ask *ask, size_t upto, const struct volume_re
     return false;
 }
 
+static struct volume_record *best_in(const struct ask *ask, size_t at,
+                                     const struct offer_group *group)
+{
+    for (size_t i = 0; i < group->list.n; i++)
+        if (!is_picked(ask, at, group->list.items[i]))
+            return group->list.items[i];
+    return NULL;
+}
+
 static struct volume_record *best_offer(const struct ask *ask, size_t at, const struct node *node)
 {
-    const volume_list *offers = &ask->waiting.items[at].offers;
-    for (size_t i = 0; i < offers->n; i++)
-        if (reaches(offers->items[i], node) && !is_picked(ask, at, offers->items[i]))
-            return offers->items[i];
-    return NULL;
+    const struct waiting_claim *waiting = &ask->waiting.items[at];
+    struct volume_record *best = NULL;
+    for (size_t i = 0; i < waiting->offers.n; i++) {
+        const struct offer_group *group = &waiting->offers.items[i];
+        struct volume_record *volume =
+            reaches(group->list.items[0], node) ? best_in(ask, at, group) : NULL;
+        if (volume && (!best || compare(volume, best) < 0))
+            best = volume;
+    }
+    ask->volumes->looks += waiting->offers.n;
+    return best;
 }
 
 static struct volume_record *best_of_host(const struct ask *ask, size_t at, const struct node *node)
@@ -120,6 +161,7 @@ static struct volume_record *best_of_host(const struct ask *ask, size_t at, cons
             !is_picked(ask, at, volume) && (!best || compare(volume, best) < 0))
             best = volume;
     }
+    ask->volumes->looks += volumes ? volumes->list.n : 0;
     return best;
 }
 

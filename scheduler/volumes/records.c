@@ -397,6 +397,13 @@ void volumes_set_checks(struct volumes *volumes, unsigned checks)
     volumes->base_version = ++volumes->version;
 }
 
+uint64_t volumes_take_looks(struct volumes *volumes)
+{
+    uint64_t looks = volumes->looks;
+    volumes->looks = 0;
+    return looks;
+}
+
 static void clear_users(struct volumes *volumes)
 {
     struct str key;

@@ -99,6 +99,7 @@ struct choice {
     uint32_t holds;               /* writes under way: it stays meanwhile */
     enum choice_state state;
     uint64_t written_rv; /* with CHOICE_WRITTEN: older versions of the object do not show it */
+    bool doubtful;       /* whether the API server was told of it has not been found out */
     char *trouble;       /* owned; with CHOICE_FAILED: a sentence */
 };
 
@@ -139,6 +140,7 @@ struct volumes {
     uint64_t gone_version; /* when a record last went: the version of all that are not there */
     uint64_t base_version; /* when limits or checks last changed: every answer hangs on it */
     unsigned checks;
+    uint64_t looks; /* at single volumes, since volumes_take_looks was last asked */
 };
 
 /* The record, or NULL; and made when absent. */

@@ -23,13 +23,13 @@
 #include "api/storageclass.h"
 #include "api/volume.h"
 
-/* What is asked; all at first. Restrictions (ReadWriteOncePod, disks that cannot be shared) always
- * are. */
+/* What is asked; all at first. Without any, pods are placed as if they had no volumes. */
 enum {
-    VOLUMES_LIMITS = 1,  /* how many volumes a node may have */
-    VOLUMES_ZONE = 2,    /* labels of volumes that name zones and regions */
-    VOLUMES_BINDING = 4, /* claims have volumes that the node reaches, or get one */
-    VOLUMES_ALL = 7
+    VOLUMES_LIMITS = 1,       /* how many volumes a node may have */
+    VOLUMES_ZONE = 2,         /* labels of volumes that name zones and regions */
+    VOLUMES_BINDING = 4,      /* claims have volumes that the node reaches, or get one */
+    VOLUMES_RESTRICTIONS = 8, /* claims are there; ReadWriteOncePod, disks that cannot be shared */
+    VOLUMES_ALL = 15
 };
 
 struct volumes;
@@ -81,6 +81,9 @@ const char *volumes_crowded(struct volumes *volumes, struct pod_volumes *wanted,
 /* Either, in the order of kube-scheduler as far as one look can tell. */
 const char *volumes_refuse(struct volumes *volumes, struct pod_volumes *wanted,
                            const struct node *node);
+
+/* How many volumes were looked at one by one since this was last asked: work, for who counts it. */
+uint64_t volumes_take_looks(struct volumes *volumes);
 
 /* ---- placements -------------------------------------------------------------------------------
  */

@@ -19,6 +19,7 @@ struct choice_write {
     struct backoff backoff;
     bool answered; /* the last PATCH was refused, in the words of `error`; else it is in doubt */
     struct error error;
+    struct error last; /* of the last PATCH or GET that failed */
 };
 
 static void read_object(void *arg);
@@ -193,6 +194,7 @@ static void read_done(const struct kube_result *result, void *arg)
         return;
     }
     if (result->outcome != KUBE_ANSWERED || result->status != 200) {
+        write->last = result->error;
         read_later(write);
         return;
     }
@@ -304,7 +306,7 @@ static void write_done(const struct kube_result *result, void *arg)
     struct choice_write *write = arg;
     struct kube_identity identity;
     write->request = NULL;
-    write->error = result->error;
+    write->error = write->last = result->error;
     write->answered = result->outcome == KUBE_ANSWERED && result->status < 500;
     if (result->outcome == KUBE_NOT_SENT) {
         write_end(write, CHOICE_MADE);
@@ -360,13 +362,37 @@ void write_start(struct volume_bind *bind, struct choice *choice)
         fail_taken(write);
 }
 
+const char *write_trouble(struct volume_binder *binder, const struct choice *choice)
+{
+    const char *trouble = NULL;
+    list_each(link, &binder->writes)
+    {
+        const struct choice_write *write = container_of(link, struct choice_write, link);
+        if (write->choice == choice && write->last.text[0])
+            trouble = write->last.text;
+    }
+    return trouble;
+}
+
+/* The PATCH is in doubt, and no answer to a GET is waited for any more. */
+static void leave_in_doubt(struct choice_write *write)
+{
+    if (write->read)
+        kube_cancel(write->binder->params.transport, write->read);
+    write->choice->doubtful = true;
+    write_end(write, CHOICE_MADE);
+}
+
 void writes_withdraw(struct volume_bind *bind)
 {
     list_each(link, &bind->binder->writes)
     {
         struct choice_write *write = container_of(link, struct choice_write, link);
-        if (write->bind == bind && write->request &&
-            window_cancel_if_waiting(bind->binder->params.window, write->request))
+        if (write->bind != bind)
+            continue;
+        if (!write->request)
+            leave_in_doubt(write);
+        else if (window_cancel_if_waiting(bind->binder->params.window, write->request))
             write_end(write, CHOICE_MADE);
     }
 }

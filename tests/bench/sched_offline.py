@@ -40,6 +40,9 @@ NODE_BYTES = 4096   # with what tables keep of it, on NODE_BYTES_NODES and more
 NODE_BYTES_NODES = 1000
 HOT_ALLOCS = 0.05   # a placement, in gangs of 1,000 and more
 GANG_ALLOCS = 16    # a gang of 1 or 10, beside those of its binds
+EVICT_NODES = 100   # with ten pods each
+EVICT_MS = 50       # to decide on 1,000 victims on 100 nodes
+REST_MS = 5         # a cycle at rest while jobs starve that nobody may be evicted for, on 5,000 nodes
 VARIABLE = ("cpu_ns", "placing_ns", "turns", "cycles")  # what may differ between runs
 
 
@@ -52,6 +55,11 @@ def shipped_conf():
     text = (ROOT / "manifests" / "install.yaml").read_text()
     block = re.search(r"^  volcano-scheduler\.conf: \|\n((?:    .*\n)+)", text, re.MULTILINE)
     return re.sub(r"^    ", "", block.group(1), flags=re.MULTILINE)
+
+
+def preempting(conf):
+    """A configuration with the action preempt alone."""
+    return re.sub(r'^actions:.*$', 'actions: "preempt"', conf, flags=re.MULTILINE)
 
 
 class Bench:
@@ -246,6 +254,65 @@ def perf_templates(bench, nodes, pods):
     return lines
 
 
+def evict_once(bench, **options):
+    """One run of sched_evict; what it printed."""
+    words = [f"--{key}={value}" for key, value in options.items()]
+    with tempfile.NamedTemporaryFile("w", suffix=".conf") as conf:
+        conf.write(preempting(Path(bench.conf).read_text()))
+        conf.flush()
+        done = subprocess.run([bench.program.with_name("sched_evict"), f"--conf={conf.name}", *words], text=True,
+                              stdout=subprocess.PIPE, check=False)
+    if done.returncode:
+        raise Failed(f"sched_evict {' '.join(words)} ended with {done.returncode}")
+    return json.loads(done.stdout)
+
+
+def evict_run(bench, **options):
+    """Some runs; the figures of the one whose CPU time is the median. Whom they evict has to be the same."""
+    runs = [evict_once(bench, **options) for _ in range(bench.repeat)]
+    for other in runs[1:]:
+        same = all(other[key] == runs[0][key] for key in ("victims", "places"))
+        bench.require(same, f"evict {options}: runs differ in victims or places")
+    return sorted(runs, key=lambda run: run["cpu_ns"])[(len(runs) - 1) // 2]
+
+
+def check_evict(bench, run, limits):
+    """What is required of a decision; the word for its line. `limits`: whether times count."""
+    name = f"evict, {run['shape']}, {run['nodes']:,} nodes"
+    before = len(bench.failed)
+    if run["shape"] == "vain":
+        rest = run["rest_ns"] / 1e6
+        bench.require(rest <= REST_MS or not limits, f"{name}: a cycle at rest takes {rest:.1f} ms, at most {REST_MS}")
+    else:
+        took = run["cpu_ns"] / 1e6
+        bench.require(run["victims"] == run["running"],
+                      f"{name}: {run['victims']:,} of {run['running']:,} are evicted")
+        bench.require(took <= EVICT_MS or not limits, f"{name}: decided in {took:.1f} ms, at most {EVICT_MS}")
+    return "yes" if len(bench.failed) == before else "NO"
+
+
+def evictions(bench, nodes, vain_nodes, limits):
+    """Deciding whom to evict, and that nobody can be."""
+    lines = ["", "## Evictions", "",
+             "*gangs*: a gang that needs every node for itself, all of them full of gangs of ten on ten nodes each; *pods*: "
+             "a gang of as many pods as run, one in the place of each. *vain*: the action preempt, jobs that starve while all "
+             f"that runs is as important. At most: {EVICT_MS} ms for a decision on 1,000 victims, {REST_MS} ms for a cycle "
+             "at rest.", "",
+             "| shape | nodes | running | victims | decided in, ms | steps | longest, ms | met |",
+             "|---|---|---|---|---|---|---|---|"]
+    for shape in ("gangs", "pods"):
+        run = evict_run(bench, shape=shape, nodes=nodes)
+        lines.append(f"| {shape} | {run['nodes']:,} | {run['running']:,} | {run['victims']:,} | "
+                     f"{run['cpu_ns'] / 1e6:.1f} | {run['steps']:,} | {run['longest_ns'] / 1e6:.2f} | "
+                     f"{check_evict(bench, run, limits)} |")
+    run = evict_run(bench, shape="vain", nodes=vain_nodes, pods=30)
+    return lines + ["", "| shape | nodes | running | first cycles, ms | of that the action | longest step, ms | longest turn, "
+                    "ms | cycle at rest, ms | met |", "|---|---|---|---|---|---|---|---|---|",
+                    f"| vain | {run['nodes']:,} | {run['running']:,} | {run['first_ns'] / 1e6:,.0f} | "
+                    f"{run['cpu_ns'] / 1e6:,.0f} | {run['longest_ns'] / 1e6:.2f} | {run['longest_turn_ns'] / 1e6:.1f} | "
+                    f"{run['rest_ns'] / 1e6:.2f} | {check_evict(bench, run, limits)} |"]
+
+
 def recorded(bench, options):
     """One recorded cluster."""
     extra = {"unbind": True} if options.unbind else {}
@@ -277,7 +344,7 @@ def arguments():
     parser = argparse.ArgumentParser(prog="sched", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ci", action="store_true", help="small: counts strictly, times as ratios only")
-    parser.add_argument("--perf", action="store_true", help="only the templates of kube-scheduler's benchmark")
+    parser.add_argument("--perf", action="store_true", help="only the templates of kube-scheduler's benchmark, and evictions")
     parser.add_argument("--nodes", type=lambda text: [int(n) for n in text.split(",")], default=list(NODES))
     parser.add_argument("--gangs", type=lambda text: [int(n) for n in text.split(",")], default=[*GANGS, MIXED],
                         help="sizes; 0: mixed, in eight queues")
@@ -303,7 +370,7 @@ def ci(bench):
             met = check_complete(bench, run, name)
             check_allocations(bench, run, gang, name)
             lines.append(shape_row(count, gang, run, met))
-    return lines + growth(bench, runs, nodes, gangs) + memory(bench, runs)
+    return lines + growth(bench, runs, nodes, gangs) + memory(bench, runs) + evictions(bench, 20, 200, False)
 
 
 def measure(bench, options):
@@ -313,14 +380,14 @@ def measure(bench, options):
     if options.ci:
         return ["", *ci(bench)]
     if options.perf:
-        return perf_templates(bench, RATE_NODES, PODS // 2)
+        return perf_templates(bench, RATE_NODES, PODS // 2) + evictions(bench, EVICT_NODES, RATE_NODES, True)
     runs, lines = shapes(bench, options.nodes, options.gangs, options.pods)
     return (["", f"## Shapes, {options.pods:,} pods", "",
              "Four shapes of nodes (16 to 96 CPUs), 25 % of them tainted; pods of others hold 30 % of the CPUs on average; "
              "pods of 200 templates; the shipped configuration. *Choosing a node* is from one placement of a gang to its next. *Nodes looked at* is how often a node was "
              "scored for a placement. *Allocations* are those of the actions' steps beside binds.", "", *lines] +
             growth(bench, runs, options.nodes, options.gangs) + memory(bench, runs) +
-            perf_templates(bench, RATE_NODES, PODS // 2))
+            perf_templates(bench, RATE_NODES, PODS // 2) + evictions(bench, EVICT_NODES, RATE_NODES, True))
 
 
 def main():

@@ -83,3 +83,29 @@ def test_runs_have_to_agree_in_counts(bench):
     program(bench, figures(), figures(digest="2"))
     bench.run(nodes=1)
     assert "digest" in bench.failed[0]
+
+
+def decision(**changes):
+    """A run of sched_evict that does what is required."""
+    run = {"shape": "pods", "nodes": 100, "running": 1000, "victims": 1000, "places": 1000, "steps": 9, "cpu_ns": 49e6,
+           "longest_ns": 1e6, "first_ns": 0, "longest_turn_ns": 0, "rest_ns": 0}
+    return {**run, **changes}
+
+
+def test_only_preempt_runs_for_evictions():
+    conf = sched.preempting(sched.shipped_conf())
+    assert conf.startswith('actions: "preempt"\n')
+    assert "- name: priority" in conf
+
+
+@pytest.mark.parametrize("changes, limits, met", [
+    ({}, True, "yes"),
+    ({"victims": 999}, False, "NO"),
+    ({"cpu_ns": 51e6}, True, "NO"),
+    ({"cpu_ns": 51e6}, False, "yes"),
+    ({"shape": "vain", "victims": 0, "rest_ns": 5e6}, True, "yes"),
+    ({"shape": "vain", "victims": 0, "rest_ns": 6e6}, True, "NO"),
+    ({"shape": "vain", "victims": 0, "rest_ns": 6e6}, False, "yes"),
+])
+def test_decisions_are_judged(bench, changes, limits, met):
+    assert sched.check_evict(bench, decision(**changes), limits) == met

@@ -57,7 +57,8 @@ CONTROLLERS = ("garbage-collector-controller", "namespace-controller", "resource
                "node-lifecycle-controller", "serviceaccount-controller",
                "pod-garbage-collector-controller",
                "deployment-controller", "replicaset-controller", "statefulset-controller",
-               "persistentvolume-binder-controller", "ephemeral-volume-controller")
+               "persistentvolume-binder-controller", "ephemeral-volume-controller",
+               "disruption-controller")
 
 KWOK_RULES = [
     {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]},

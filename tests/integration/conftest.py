@@ -21,7 +21,7 @@ import shutil
 import pytest
 
 from harness import lanes
-from harness.api import Api
+from harness.api import QUEUES, Api, kind_of
 from harness.objects import queue
 from harness.pumice import Pumice
 from harness.report import describe
@@ -126,15 +126,21 @@ def pool(controlplane, api, pumice, more_nodes):
 @pytest.fixture
 def queues(api, ns):
     """queues(name, **spec) creates a queue whose name begins with the namespace's; returns that. It stays:
-    with nothing in it, it takes nothing from others."""
+    with nothing in it, and no guarantee any more, it takes nothing from others."""
+    guaranteed = []
 
     def create(name, **spec):
         full = f"{ns}-{name}"
         api.create_queue(queue(full, **spec))
+        if "guarantee" in spec:
+            guaranteed.append(full)
         wait_until(lambda: api.queue(full).get("status", {}).get("state") == "Open", 30,
                    lambda: f"queue {full} to be open: {api.queue(full)}")
         return full
-    return create
+    yield create
+    for name in guaranteed:
+        api.custom.patch_cluster_custom_object(name=name, body={"spec": {"guarantee": None, "deserved": None}},
+                                               **kind_of(QUEUES, None))
 
 
 def pytest_collection_modifyitems(items):

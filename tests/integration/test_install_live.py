@@ -259,7 +259,9 @@ HOOK = "volcano-admission-service-jobs-validate"
 
 @pytest.mark.parametrize("user, verb, group, resource, namespace, name, allowed", [
     ("pumice-scheduler", "create", "", "pods/binding", "default", "", True),
+    ("pumice-scheduler", "create", "", "pods/eviction", "default", "", True),
     ("pumice-scheduler", "patch", "", "pods/status", "default", "", True),
+    ("pumice-scheduler", "delete", "", "pods", "default", "", False),
     ("pumice-scheduler", "watch", "", "nodes", "", "", True),
     ("pumice-scheduler", "create", "scheduling.volcano.sh", "queues", "", "", True),
     ("pumice-scheduler", "patch", "scheduling.volcano.sh", "podgroups", "default", "", True),

@@ -3,6 +3,7 @@
  *
  * Several faults are given as "[a, b]", as clients know it.
  */
+#include "api/nodegroups.h"
 #include "webhook/queue/queue_rules.h"
 
 #define SPEC "requestBody.spec"
@@ -20,6 +21,7 @@ static void read_object(struct queue_object *queue, const cJSON *object, struct 
                                    .state = tree_str(tree_get(object, "status"), "state"),
                                    .hierarchy = tree_str(annotations, QUEUE_HIERARCHY),
                                    .weights = tree_str(annotations, QUEUE_HIERARCHY_WEIGHTS),
+                                   .group_limits = tree_str(annotations, KEY_NODEGROUP_LIMITS),
                                    .faults = PROBLEMS_INIT};
     faults->separator = ", ";
     queue->capability =
@@ -50,6 +52,7 @@ void queue_read(struct queue_case *q, bool create)
     q->state_changed = create || strcmp(now->state, old->state) != 0;
     q->annotations_changed = create || strcmp(now->hierarchy, old->hierarchy) != 0 ||
                              strcmp(now->weights, old->weights) != 0;
+    q->limits_changed = create || strcmp(now->group_limits, old->group_limits) != 0;
 }
 
 void queue_case_clear(struct queue_case *q)

@@ -11,7 +11,7 @@
 
 /* What the rules read of a queue. Texts are borrowed from its tree. */
 struct queue_object {
-    const char *name, *parent, *state, *hierarchy, *weights;
+    const char *name, *parent, *state, *hierarchy, *weights, *group_limits;
     struct resources capability, deserved, guarantee;
     struct problems faults; /* of the quantities, each by itself */
 };
@@ -21,8 +21,8 @@ struct queue_case {
     struct admission_case *c;
     const char *name, *parent;    /* of `now` */
     struct queue_object now, old; /* `old` is empty on CREATE */
-    bool parent_changed, resources_changed, annotations_changed, state_changed; /* all true on
-                                                                                   CREATE */
+    /* All true on CREATE: */
+    bool parent_changed, resources_changed, annotations_changed, limits_changed, state_changed;
 };
 
 /* Fills a case whose `c` is set, and clears it. */
@@ -33,6 +33,8 @@ void queue_case_clear(struct queue_case *q);
 void queue_check_fields(struct queue_case *q);
 /* spec.parent: exists, no cycle, not too deep, takes children. */
 void queue_check_parent(struct queue_case *q);
+/* The annotation that limits it in groups of nodes. */
+void queue_check_groups(const struct queue_case *q);
 /* Capability, guarantee and deserved against ancestors, siblings and children. */
 void queue_check_hierarchy(struct queue_case *q);
 

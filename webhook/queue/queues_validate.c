@@ -1,6 +1,6 @@
 /*
  * /queues/validate: steps of CREATE and UPDATE, and DELETE. The steps themselves are in
- * queue_fields.c, queue_parent.c and queue_hierarchy.c.
+ * queue_fields.c, queue_groups.c, queue_parent.c and queue_hierarchy.c.
  *
  * An UPDATE is asked only about what it changes: a queue that predates a rule can be labelled,
  * closed and deleted.
@@ -22,6 +22,8 @@ static void check_write(struct admission_case *c, bool create)
     queue_read(&q, create);
     const bool root = strcmp(q.name, ROOT_QUEUE) == 0;
     queue_check_fields(&q);
+    if (q.limits_changed)
+        queue_check_groups(&q);
     if (q.parent_changed)
         queue_check_parent(&q);
     if (root && !create)

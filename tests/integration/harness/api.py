@@ -179,6 +179,14 @@ class Api:
                 "target": {"apiVersion": "v1", "kind": "Node", "name": node}}
         self.core.create_namespaced_pod_binding(name, namespace, body, _preload_content=False)
 
+    def evict(self, namespace, name, uid=None, grace=None):
+        """Evicts a pod through the eviction API; with uid only that one."""
+        options = {**({"preconditions": {"uid": uid}} if uid else {}),
+                   **({"gracePeriodSeconds": grace} if grace is not None else {})}
+        body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name},
+                "deleteOptions": options}
+        self.core.create_namespaced_pod_eviction(name, namespace, body, _preload_content=False)
+
     def cordon(self, node, unschedulable=True):
         """Makes a node unschedulable, or schedulable again."""
         self.core.patch_node(node, {"spec": {"unschedulable": unschedulable or None}})

@@ -5,6 +5,7 @@
 
 #include "api/pod.h"
 #include "base/intern.h"
+#include "base/timefmt.h"
 
 static struct pod *decode(const char *spec)
 {
@@ -139,6 +140,107 @@ static void classes_of_the_system(void **state)
     }
 }
 
+static int64_t spared_until(const char *meta, const char *conditions)
+{
+    struct error err = ERROR_INIT;
+    cleanup_free char *text =
+        xasprintf("{\"metadata\":{\"name\":\"a\",\"uid\":\"u\"%s},\"spec\":{},\"status\":{"
+                  "\"conditions\":[%s]}}",
+                  meta, conditions);
+    struct pod *pod = pod_decode(str_of(text), &err);
+    assert_non_null(pod);
+    int64_t until_ns = pod->spared_until_ns;
+    pod_unref(pod);
+    return until_ns;
+}
+
+#define COOLDOWN(time) "{\"volcano.sh/cooldown-time\":" time "}"
+#define LABEL(time) ",\"labels\":" COOLDOWN(time)
+#define ANNOTATION(time) ",\"annotations\":" COOLDOWN(time)
+#define SCHEDULED(status, time)                                                                    \
+    "{\"type\":\"Ready\",\"status\":\"True\",\"lastTransitionTime\":\"2026-11-30T18:00:00Z\"},"    \
+    "{\"lastTransitionTime\":" time ",\"status\":\"" status "\",\"type\":\"PodScheduled\"}"
+#define GIVEN "\"2025-11-24T16:00:00Z\""
+#define GIVEN_NS (INT64_C(1764000000) * NSEC_PER_SEC)
+
+/* It begins when the pod gets its node. */
+static void cooldown_has_an_end(void **state)
+{
+    static const struct {
+        const char *meta, *conditions;
+        int64_t until_ns;
+    } rows[] = {
+        {LABEL("\"10m\""), SCHEDULED("True", GIVEN), GIVEN_NS + 600 * NSEC_PER_SEC},
+        {ANNOTATION("\"1.5s\""), SCHEDULED("True", GIVEN), GIVEN_NS + 1500 * NSEC_PER_MSEC},
+        {LABEL("\"1m\"") ANNOTATION("\"2m\""), SCHEDULED("True", GIVEN),
+         GIVEN_NS + 60 * NSEC_PER_SEC},
+        {LABEL("\"10m\""), SCHEDULED("False", GIVEN), 0},
+        {LABEL("\"10m\""), SCHEDULED("True", "null"), 0},
+        {LABEL("\"10m\""), SCHEDULED("True", "\"soon\""), 0},
+        {LABEL("\"10m\""), "", 0},
+        {LABEL("\"600\""), SCHEDULED("True", GIVEN), 0},
+        {LABEL("\"-10m\""), SCHEDULED("True", GIVEN), 0},
+        {LABEL("\"0s\""), SCHEDULED("True", GIVEN), 0},
+        {LABEL("\"\""), SCHEDULED("True", GIVEN), 0},
+        {LABEL("\"2540400h\""), SCHEDULED("True", GIVEN), INT64_MAX},
+        {"", SCHEDULED("True", GIVEN), 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        assert_int_equal(spared_until(rows[i].meta, rows[i].conditions), rows[i].until_ns);
+    assert_int_equal(intern_count(), 0);
+}
+
+static void what_matters_for_evictions(void **state)
+{
+    (void)state;
+    struct error err = ERROR_INIT;
+    struct pod *pod = pod_decode(
+        STR("{\"metadata\":{\"name\":\"a\",\"uid\":\"u\"},\"spec\":{\"preemptionPolicy\":\"Never\"}"
+            ","
+            "\"status\":{\"startTime\":\"2026-11-30T10:00:07Z\",\"nominatedNodeName\":\"n1\"}}"),
+        &err);
+    assert_true(pod->never_preempts);
+    assert_string_equal(pod->nominated, "n1");
+    assert_int_equal(pod->started_ns, INT64_C(1796032807) * NSEC_PER_SEC);
+    pod_unref(pod);
+    pod = decode("\"preemptionPolicy\":\"PreemptLowerPriority\"");
+    assert_false(pod->never_preempts);
+    assert_string_equal(pod->nominated, "");
+    assert_int_equal(pod->started_ns, 0);
+    pod_unref(pod);
+    assert_int_equal(intern_count(), 0);
+}
+
+static void who_says_that_it_may_be_evicted(void **state)
+{
+    static const struct {
+        const char *annotations, *labels;
+        bool preemptable;
+    } rows[] = {
+        {"", "", true},
+        {"\"volcano.sh/preemptable\":\"false\"", "\"volcano.sh/preemptable\":\"true\"", false},
+        {"\"volcano.sh/preemptable\":\"true\"", "\"volcano.sh/preemptable\":\"false\"", true},
+        {"", "\"volcano.sh/preemptable\":\"false\"", false},
+        {"", "\"volcano.sh/preemptable\":\"F\"", false},
+        {"", "\"volcano.sh/preemptable\":\"1\"", true},
+        {"\"volcano.sh/preemptable\":\"no\"", "", false},
+        {"\"volcano.sh/preemptable\":\"\"", "", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct error err = ERROR_INIT;
+        cleanup_free char *text =
+            xasprintf("{\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"annotations\":{%s},\"labels\":"
+                      "{%s}}}",
+                      rows[i].annotations, rows[i].labels);
+        struct pod *pod = pod_decode(str_of(text), &err);
+        assert_non_null(pod);
+        assert_int_equal(pod->preemptable, rows[i].preemptable);
+        pod_unref(pod);
+    }
+}
+
 static void equal_pods_share_a_class(void **state)
 {
     (void)state;
@@ -184,6 +286,9 @@ int main(void)
         cmocka_unit_test(whose_it_is),
         cmocka_unit_test(task_priority_wins),
         cmocka_unit_test(classes_of_the_system),
+        cmocka_unit_test(cooldown_has_an_end),
+        cmocka_unit_test(what_matters_for_evictions),
+        cmocka_unit_test(who_says_that_it_may_be_evicted),
         cmocka_unit_test(equal_pods_share_a_class),
         cmocka_unit_test(broken_pods_are_refused),
     };

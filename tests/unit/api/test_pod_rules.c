@@ -6,6 +6,7 @@
 
 #include "api/pod.h"
 #include "base/intern.h"
+#include "base/limits.h"
 
 static struct pod *decode_with(const char *ns, const char *labels, const char *spec)
 {
@@ -315,6 +316,84 @@ static void images_have_a_tag(void **state)
     end(pod);
 }
 
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+static void repeat(struct buf *out, const char *item, unsigned times)
+{
+    for (unsigned i = 0; i < times; i++)
+        buf_printf(out, "%s%s", i ? "," : "", item);
+}
+
+/* Why a pod with that is beyond a limit, which must go with its rules; "" when it is not. */
+static const char *excess_of(struct buf *spec)
+{
+    struct pod *pod = decode(spec->p);
+    const char *excess = pod->cls->rules.excess;
+    bool any = pod->cls->rules.term_count || pod->cls->rules.spread_count;
+    assert_true(any == !excess);
+    end(pod);
+    buf_reset(spec);
+    return excess ? excess : "";
+}
+
+static void terms_have_a_limit(void **state)
+{
+    (void)state;
+    cleanup_buf struct buf spec = BUF_INIT(1 << 20);
+    for (unsigned more = 0; more < 2; more++) {
+        buf_add_cstr(&spec, "\"affinity\":{\"podAffinity\":{"
+                            "\"requiredDuringSchedulingIgnoredDuringExecution\":[");
+        repeat(&spec, TERM(""), LIMIT_POD_TERMS - 1);
+        buf_add_cstr(&spec, "]},\"podAntiAffinity\":{"
+                            "\"preferredDuringSchedulingIgnoredDuringExecution\":[");
+        repeat(&spec, "{\"weight\":1,\"podAffinityTerm\":" TERM("") "}", 1 + more);
+        buf_add_cstr(&spec, "]}}");
+        assert_string_equal(excess_of(&spec),
+                            more ? "the pod's spec.affinity has more than 64 terms about other "
+                                   "pods, which is the limit"
+                                 : "");
+    }
+}
+
+static void constraints_have_a_limit(void **state)
+{
+    (void)state;
+    cleanup_buf struct buf spec = BUF_INIT(1 << 20);
+    for (unsigned more = 0; more < 2; more++) {
+        buf_add_cstr(&spec, "\"topologySpreadConstraints\":[");
+        repeat(&spec, "{\"maxSkew\":1,\"topologyKey\":\"zone\"}", LIMIT_POD_SPREADS + more);
+        buf_add_cstr(&spec, "]");
+        assert_string_equal(excess_of(&spec),
+                            more ? "the pod's spec.topologySpreadConstraints has more than 32 "
+                                   "constraints, which is the limit"
+                                 : "");
+    }
+}
+
+/* Half of them in a term (a key, its values and a namespace), half in a constraint. */
+static void what_is_named_has_a_limit(void **state)
+{
+    (void)state;
+    cleanup_buf struct buf spec = BUF_INIT(1 << 20);
+    for (unsigned more = 0; more < 2; more++) {
+        buf_add_cstr(&spec, "\"affinity\":{\"podAntiAffinity\":{"
+                            "\"requiredDuringSchedulingIgnoredDuringExecution\":[{"
+                            "\"topologyKey\":\"zone\",\"labelSelector\":{\"matchExpressions\":[{"
+                            "\"key\":\"x\",\"operator\":\"In\",\"values\":[");
+        repeat(&spec, "\"v\"", LIMIT_POD_SELECTED / 2 - 2);
+        buf_add_cstr(&spec,
+                     "]}]}}]}},\"topologySpreadConstraints\":[{\"labelSelector\":{"
+                     "\"matchExpressions\":[{\"key\":\"x\",\"operator\":\"In\",\"values\":[");
+        repeat(&spec, "\"v\"", LIMIT_POD_SELECTED / 2 - 2 + more);
+        buf_add_cstr(&spec, "]}]}}]");
+        assert_string_equal(excess_of(&spec),
+                            more ? "the pod's spec.affinity and spec.topologySpreadConstraints "
+                                   "name more than 1024 labels, values and namespaces, which is "
+                                   "the limit"
+                                 : "");
+    }
+}
+
 static void broken_rules_are_refused(void **state)
 {
     (void)state;
@@ -347,6 +426,9 @@ int main(void)
         cmocka_unit_test(ports_conflict_by_address),
         cmocka_unit_test(ports_of_init_containers_do_not_count),
         cmocka_unit_test(images_have_a_tag),
+        cmocka_unit_test(terms_have_a_limit),
+        cmocka_unit_test(constraints_have_a_limit),
+        cmocka_unit_test(what_is_named_has_a_limit),
         cmocka_unit_test(broken_rules_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -212,6 +212,23 @@ static void hosts_follow_the_job_before_new_pods(void **state)
     assert_string_equal(now, secret);
 }
 
+/* 400 is how a webhook's refusal without a code is answered: policies change. */
+static void an_object_that_a_webhook_refuses_is_waited_for(void **state)
+{
+    struct server *server = *state;
+
+    server->refused = "POST /api/v1/namespaces/n/services";
+    server->refusal = 400;
+    submit(server, SPEC(2, "\"plugins\":{\"svc\":[]}"));
+    run(server, 60000);
+    assert_phase(server, "Pending");
+    assert_waits(server, "PluginError", "Service j cannot be written: refused with 400");
+    server->refused = NULL;
+    admit(server);
+    run(server, 60000);
+    assert_int_equal(pods_of(server), 2);
+}
+
 static void new_pods_wait_for_the_hosts(void **state)
 {
     struct server *server = *state;
@@ -356,6 +373,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(lost_answers_make_no_second_object, setup, teardown),
         cmocka_unit_test(refusals_are_waited_for),
         cmocka_unit_test_setup_teardown(an_object_that_can_never_be_ends_the_job, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_object_that_a_webhook_refuses_is_waited_for, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_plugin_that_can_never_work_ends_the_job, setup, teardown),
         cmocka_unit_test_setup_teardown(hosts_follow_the_job_before_new_pods, setup, teardown),
         cmocka_unit_test_setup_teardown(new_pods_wait_for_the_hosts, setup, teardown),

@@ -85,6 +85,33 @@ static void takes_retry_after_from_the_status(void **state)
     assert_int_equal(result.retry_after_ns, 3 * NSEC_PER_SEC);
 }
 
+#define CAUSES(causes) "{\"kind\":\"Status\",\"details\":{\"causes\":[" causes "]}}"
+
+static void knows_who_refused(void **state)
+{
+    static const struct {
+        int status;
+        const char *body;
+        bool by_budget;
+    } rows[] = {
+        {429, CAUSES("{\"reason\":\"DisruptionBudget\",\"message\":\"x needs 2 healthy pods\"}"),
+         true},
+        {429, CAUSES("{\"reason\":\"Other\"},{\"reason\":\"DisruptionBudget\"}"), true},
+        {429, CAUSES("{\"reason\":\"DisruptionBudget\"},{\"message\":\"x\"}"), true},
+        {429, CAUSES("{\"reason\":\"Other\"}"), false},
+        {429, CAUSES(""), false},
+        {429, STATUS("TooManyRequests", "DisruptionBudget"), false},
+        {429, "Too many requests, please try again later.", false},
+        {403, CAUSES("{\"reason\":\"DisruptionBudget\"}"), false},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct kube_result result = {.status = rows[i].status, .body = str_of(rows[i].body)};
+        kube_result_classify(&result);
+        assert_int_equal(result.by_budget, rows[i].by_budget);
+    }
+}
+
 static void cuts_long_messages(void **state)
 {
     (void)state;
@@ -368,6 +395,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(classifies_answers),
         cmocka_unit_test(takes_retry_after_from_the_status),
+        cmocka_unit_test(knows_who_refused),
         cmocka_unit_test(cuts_long_messages),
         cmocka_unit_test(escapes),
         TEST(a_refused_connection_had_no_effect),

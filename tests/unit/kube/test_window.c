@@ -307,6 +307,28 @@ static void test_429_for_all_pauses_everything_but_leases(void **state)
     assert_true(window_stats(f->window).limit > 16);
 }
 
+/* A webhook that sends one job away for an hour: others wait five seconds. */
+static void test_429_of_one_flow_is_not_everybodys(void **state)
+{
+    struct fixture *f = *state;
+    static struct window_flow flow;
+    static struct job jobs[2], other;
+    window_flow_init(f->window, &flow);
+    for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
+        submit(f, &jobs[i], "refused", WINDOW_CREATE, &flow);
+        turn(f);
+        answer_all(f, 429, 3600 * NSEC_PER_SEC);
+        run_for(f->loop, NSEC_PER_SEC);
+    }
+    submit(f, &other, "other", WINDOW_CREATE, NULL);
+    turn(f);
+    assert_int_equal(f->server->inflight, 0);
+    run_for(f->loop, 4 * NSEC_PER_SEC);
+    serve(f, "other");
+    for (size_t i = 0; i < ARRAY_SIZE(jobs); i++)
+        assert_true(cancel(&jobs[i]));
+}
+
 static bool render_impatient(struct buf *path, struct buf *body, void *arg)
 {
     (void)body;
@@ -351,6 +373,32 @@ static void test_429_is_told_when_patience_ends(void **state)
         assert_int_equal(f->server->started - before, rows[i].tries);
         run_for(f->loop, 10 * NSEC_PER_SEC);
     }
+}
+
+/* What a budget refuses is no matter of load: it is told at once, and slows nothing down. */
+static void test_429_of_a_budget_is_an_answer(void **state)
+{
+    struct fixture *f = *state;
+    const unsigned limit = window_stats(f->window).limit;
+
+    for (int i = 0; i < 5; i++) {
+        struct kube_result last = {0};
+        (void)window_submit(f->window, &(struct window_spec){.cls = WINDOW_DELETE,
+                                                             .method = KUBE_POST,
+                                                             .render = render_impatient,
+                                                             .done = done_impatient,
+                                                             .arg = &last});
+        turn(f);
+        manual_answer(manual_first(f->server), 429,
+                      "{\"kind\":\"Status\",\"details\":{\"causes\":[{\"reason\":"
+                      "\"DisruptionBudget\"}]}}",
+                      10 * NSEC_PER_SEC);
+        assert_int_equal(last.status, 429);
+        assert_true(last.by_budget);
+        assert_int_equal(f->server->inflight, 0);
+    }
+    assert_int_equal(window_stats(f->window).throttled, 0);
+    assert_int_equal(window_stats(f->window).limit, limit);
 }
 
 static void test_what_was_not_sent_is_tried_again(void **state)
@@ -482,6 +530,25 @@ static void test_qps_and_burst(void **state)
     assert_int_equal(f->server->inflight, 5);
 }
 
+static void test_hardly_any_qps(void **state)
+{
+    struct fixture *f = *state;
+    static struct job jobs[3];
+    start_window(f, &(struct window_config){.qps = 1e-300});
+    for (size_t i = 0; i < ARRAY_SIZE(jobs); i++)
+        submit(f, &jobs[i], "x", WINDOW_CREATE, NULL);
+    run_for(f->loop, 10000 * NSEC_PER_SEC);
+    assert_int_equal(f->server->started, 1);
+    start_window(f, &(struct window_config){.qps = 0.1});
+    submit(f, &jobs[0], "x", WINDOW_CREATE, NULL);
+    submit(f, &jobs[1], "y", WINDOW_CREATE, NULL);
+    serve(f, "x");
+    run_for(f->loop, 9900 * MS);
+    assert_int_equal(f->server->inflight, 0);
+    run_for(f->loop, 200 * MS);
+    serve(f, "y");
+}
+
 /* ---- cancelling ------------------------------------------------------------------------------ */
 
 static void test_cancel_in_every_state(void **state)
@@ -589,12 +656,15 @@ int main(void)
         cmocka_unit_test(test_waiting_requests_are_small),
         TEST(test_429_goes_back_to_the_front),
         TEST(test_429_for_all_pauses_everything_but_leases),
+        TEST(test_429_of_one_flow_is_not_everybodys),
         TEST(test_429_is_told_when_patience_ends),
+        TEST(test_429_of_a_budget_is_an_answer),
         TEST(test_what_was_not_sent_is_tried_again),
         TEST(test_doubt_and_faults_are_the_callers),
         TEST(test_delayed_requests),
         TEST(test_the_fence_holds_all_but_leases),
         TEST(test_qps_and_burst),
+        TEST(test_hardly_any_qps),
         TEST(test_cancel_in_every_state),
         TEST(test_callbacks_may_submit_and_cancel),
         TEST(test_free_ends_everything),

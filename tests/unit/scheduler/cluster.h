@@ -8,147 +8,7 @@
 #ifndef PUMICE_TESTS_UNIT_SCHEDULER_CLUSTER_H
 #define PUMICE_TESTS_UNIT_SCHEDULER_CLUSTER_H
 
-#include "served.h"
-
-#include "base/ensure.h"
-#include "base/intern.h"
-#include "base/log.h"
-#include "kube/fake_transport.h"
-#include "scheduler/debug.h"
-#include "scheduler/fit.h"
-#include "scheduler/scheduler.h"
-#include "scheduler/status.h"
-#include <fcntl.h>
-#include <stdio.h>
-
-struct test_pod {
-    char name[NAME_SIZE], group[NAME_SIZE], role[NAME_SIZE], node[NAME_SIZE], uid[NAME_SIZE];
-    char *spec; /* owned; members of the spec after schedulerName, beginning with a comma, or "" */
-    char *labels; /* owned; members of its labels, or "" */
-    const char *phase;
-    bool deleted, gone, unschedulable;
-    bool told_limit; /* its condition names the limit of its queue */
-    uint64_t rv;
-    unsigned binds, asked, tellings; /* asked: bind requests, whatever their answer */
-    int fail;                        /* status of the next bind, 0: none; negative: always */
-    bool fail_after;                 /* the failing bind takes effect all the same */
-};
-
-struct test_group {
-    char name[NAME_SIZE], uid[NAME_SIZE];
-    char *meta;   /* owned; more members of the metadata, beginning with a comma, or "" */
-    char *spec;   /* owned; members of the spec */
-    char *status; /* owned; JSON */
-    bool gone;
-    uint64_t rv;
-    unsigned patches, fail;
-};
-
-struct test_queue {
-    char name[NAME_SIZE];
-    char *annotations, *spec; /* owned; members of these objects */
-    char *allocated;          /* owned; JSON: status.allocated */
-    unsigned patches;         /* of the status */
-};
-
-struct cluster {
-    struct loop *loop;
-    struct fake_transport *fake;
-    struct window *window;
-    struct store *pods, *nodes, *podgroups, *queues, *priorityclasses;
-    struct scheduler *scheduler;
-    VEC(struct test_pod *) pod_list;
-    VEC(struct test_group *) group_list;
-    VEC(struct test_queue *) queue_list;
-    uint64_t rv;
-    unsigned queue_posts, binds;
-    bool listing; /* what is shown are items of a list */
-};
-
-/* ---- what the server has --------------------------------------------------------------------- */
-
-static inline struct str pod_json(struct arena *arena, const struct test_pod *pod)
-{
-    return arena_printf(
-        arena,
-        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"%s\",\"resourceVersion\":"
-        "\"%llu\",\"annotations\":{\"scheduling.k8s.io/group-name\":\"%s\",\"volcano.sh/"
-        "task-spec\":\"%s\"},\"labels\":{%s}%s},\"spec\":{\"schedulerName\":\"volcano\"%s%s%s%s},"
-        "\"status\":{"
-        "\"phase\":\"%s\"%s}}",
-        pod->name, pod->uid, (unsigned long long)pod->rv, pod->group, pod->role, pod->labels,
-        pod->deleted ? ",\"deletionTimestamp\":\"2026-11-29T18:00:00Z\"" : "",
-        pod->node[0] ? ",\"nodeName\":\"" : "", pod->node, pod->node[0] ? "\"" : "", pod->spec,
-        pod->phase,
-        pod->unschedulable ? ",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\","
-                             "\"reason\":\"Unschedulable\"}]"
-                           : "");
-}
-
-static inline struct str group_json(struct arena *arena, const struct test_group *group)
-{
-    return arena_printf(arena,
-                        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"%s\","
-                        "\"resourceVersion\":\"%llu\"%s},\"spec\":{%s},\"status\":%s}",
-                        group->name, group->uid, (unsigned long long)group->rv, group->meta,
-                        group->spec, group->status);
-}
-
-/* The watch, or a list under way, shows an object. */
-static inline void show(struct store *store, bool listing, bool gone, struct str raw)
-{
-    struct error err = ERROR_INIT;
-    uint64_t rv;
-    if (listing && !gone)
-        store_list_item(store, raw);
-    else if (!listing)
-        assert_int_equal(store_watch_event(store, gone, raw, &rv, &err), 0);
-}
-
-static inline void show_pod(struct cluster *c, struct test_pod *pod)
-{
-    cleanup_arena struct arena arena = ARENA_INIT;
-    ENSURE(pod);
-    pod->rv = ++c->rv;
-    show(c->pods, c->listing, pod->gone, pod_json(&arena, pod));
-}
-
-static inline void show_group(struct cluster *c, struct test_group *group)
-{
-    cleanup_arena struct arena arena = ARENA_INIT;
-    group->rv = ++c->rv;
-    show(c->podgroups, c->listing, group->gone, group_json(&arena, group));
-}
-
-/* All pods of a group succeed, those without a node excepted, or are gone. */
-static inline void end_pods_of(struct cluster *c, const struct test_group *group, bool remove)
-{
-    for (size_t i = 0; i < c->pod_list.n; i++) {
-        struct test_pod *pod = c->pod_list.items[i];
-        if (pod->gone || strcmp(pod->group, group->name) != 0)
-            continue;
-        pod->gone = remove;
-        if (pod->node[0])
-            pod->phase = "Succeeded";
-        show_pod(c, pod);
-    }
-}
-
-static inline struct test_pod *find_pod(struct cluster *c, const char *name)
-{
-    for (size_t i = 0; i < c->pod_list.n; i++)
-        if (!c->pod_list.items[i]->gone && strcmp(c->pod_list.items[i]->name, name) == 0)
-            return c->pod_list.items[i];
-    return NULL;
-}
-
-static inline struct test_group *find_group(struct cluster *c, const char *name)
-{
-    for (size_t i = 0; i < c->group_list.n; i++)
-        if (!c->group_list.items[i]->gone && strcmp(c->group_list.items[i]->name, name) == 0)
-            return c->group_list.items[i];
-    return NULL;
-}
+#include "eviction_server.h"
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
@@ -185,9 +45,14 @@ static inline int serve_pod(struct cluster *c, const struct kube_call_spec *spec
     struct test_pod *pod = find_pod(c, text);
     if (str_is(verb, "binding"))
         return serve_bind(c, pod, spec->body, body);
+    if (str_is(verb, "eviction"))
+        return serve_eviction(c, pod, spec->body, body);
     if (!pod)
         return answer(body, 404);
-    if (str_is(verb, "status")) {
+    if (str_find(spec->body, STR("\"nominatedNodeName\"")) >= 0) {
+        serve_nomination(pod, spec->body);
+        pod->rv = ++c->rv;
+    } else if (str_is(verb, "status")) {
         assert_int_equal(spec->content, KUBE_STRATEGIC_PATCH);
         pod->tellings++;
         pod->unschedulable = true;
@@ -307,6 +172,8 @@ static inline int serve(void *arg, const struct kube_call_spec *spec, struct buf
     size_t n = 0;
     while (n < 12 && str_split(&path, '/', &part))
         parts[n++] = part;
+    if (str_is(parts[n - 1], "events") || str_is(parts[n - 2], "events"))
+        return serve_event(c, spec->body, body);
     if (spec->method == KUBE_POST && str_is(parts[n - 1], "queues"))
         return serve_queue(c, spec, body);
     if (str_is(parts[n - 3], "queues"))
@@ -461,9 +328,11 @@ static inline void start_scheduler(struct cluster *c, const char *conf)
     assert_non_null(config);
     c->fake = fake_new(c->loop, serve, c);
     c->window = window_new(c->loop, &c->fake->base, &(struct window_config){.initial = 16});
+    c->events = c->with_events ? event_recorder_new(c->loop, c->window, "volcano") : NULL;
     c->scheduler = scheduler_new(&(struct scheduler_params){.loop = c->loop,
                                                             .transport = &c->fake->base,
                                                             .window = c->window,
+                                                            .events = c->events,
                                                             .pods = c->pods,
                                                             .nodes = c->nodes,
                                                             .podgroups = c->podgroups,
@@ -478,6 +347,7 @@ static inline void start_scheduler(struct cluster *c, const char *conf)
 static inline void stop_scheduler(struct cluster *c)
 {
     scheduler_free(c->scheduler);
+    event_recorder_free(c->events);
     window_free(c->window);
     kube_transport_free(&c->fake->base);
     c->scheduler = NULL;
@@ -510,15 +380,22 @@ static inline void sync_all(struct cluster *c)
 }
 
 /* A scheduler that leads, with complete (empty) lists. NULL: the built-in configuration. */
-static inline struct cluster *cluster_new(const char *conf)
+static inline struct cluster *cluster_open(const char *conf, bool with_events)
 {
     struct cluster *c = xnew(struct cluster);
+    c->with_events = with_events;
+    c->grace_ns = 30 * NSEC_PER_SEC;
     c->loop = loop_new_virtual(1, INT64_C(1764000000) * NSEC_PER_SEC);
     new_stores(c);
     start_scheduler(c, conf);
     sync_all(c);
     scheduler_lead(c->scheduler, true);
     return c;
+}
+
+static inline struct cluster *cluster_new(const char *conf)
+{
+    return cluster_open(conf, false);
 }
 
 static inline void cluster_free(struct cluster *c)
@@ -537,6 +414,9 @@ static inline void cluster_free(struct cluster *c)
         free(c->group_list.items[i]);
     }
     vec_clear(&c->pod_list);
+    for (size_t i = 0; i < c->said.n; i++)
+        free(c->said.items[i]);
+    vec_clear(&c->said);
     for (size_t i = 0; i < c->queue_list.n; i++) {
         free(c->queue_list.items[i]->annotations);
         free(c->queue_list.items[i]->spec);

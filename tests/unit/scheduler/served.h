@@ -8,7 +8,8 @@
 
 #include "base/buf.h"
 
-#define NAME_SIZE 64 /* of names, with the NUL */
+#define NAME_SIZE 64              /* of names, with the NUL */
+#define UID_SIZE (NAME_SIZE + 32) /* of a name and a number */
 
 /* Puts a Status into the body; returns `status`. */
 static inline int answer(struct buf *body, int status)

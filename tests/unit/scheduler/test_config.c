@@ -119,7 +119,7 @@ static const struct {
      "    predicateErrorCacheEnable: true\n",
      {"no effect in this version", "predicateErrorCacheEnable"}},
     {"actions: allocate, reclaim\nconfigurations:\n- name: reclaim\n  arguments: {a: 1}\n",
-     {"\"reclaim\" has no effect"}},
+     {"argument=a", "action reclaim", "breakGangs"}},
     {"actions: allocate\nmetrics:\n  type: prometheus\n  adress: x\n",
      {"argument=type", "argument=adress", "place=\"metrics\"", "tls.insecureSkipVerify"}},
 };

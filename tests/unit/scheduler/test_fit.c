@@ -4,6 +4,7 @@
  */
 #include "cluster.h"
 #include "scheduler/census.h"
+#include "volumes.h"
 #include <time.h>
 
 /* Whether a pod with these members of its spec gets the node made of the rest. */
@@ -47,6 +48,33 @@ static void cordoned_nodes_take_nobody(void **state)
     assert_true(fits("", "\"unschedulable\":true",
                      TOLERATES("\"key\":\"node.kubernetes.io/unschedulable\","
                                "\"operator\":\"Exists\"")));
+}
+
+/* Volumes are the affair of the plugin predicates. */
+static void volumes_count_only_with_predicates(void **state)
+{
+    (void)state;
+    static const char *const confs[] = {NULL,
+                                        "actions: \"allocate\"\ntiers:\n- plugins:\n"
+                                        "  - name: gang\n",
+                                        "actions: \"allocate\"\ntiers:\n- plugins:\n"
+                                        "  - name: gang\n  - name: predicates\n"
+                                        "    enablePredicate: false\n"};
+    for (size_t i = 0; i < ARRAY_SIZE(confs); i++) {
+        struct cluster *c = cluster_new(confs[i]);
+        add_node(c, "n0", 4);
+        struct test_group *g = add_group(c, "a", "\"minMember\":1");
+        add_pod_spec(c, "a-0", "a", "w",
+                     ",\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\"}}}],"
+                     "\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{"
+                     "\"claimName\":\"absent\"}}]");
+        run(c);
+        assert_int_equal(c->binds, i > 0);
+        if (i == 0)
+            assert_says(g, "1 persistentvolumeclaim");
+        check(c);
+        cluster_free(c);
+    }
 }
 
 static void node_selector_holds(void **state)
@@ -330,11 +358,43 @@ static void large_gangs_are_sliced(void **state)
     cluster_free(c);
 }
 
+/* What a turn looked at of volumes is work like any other. */
+static uint64_t work_with_volumes(unsigned count)
+{
+    struct cluster *c = cluster_new(NULL);
+    struct volumes *volumes = c->scheduler->cache.volumes;
+    add_node(c, "n0", 4);
+    put_class(volumes, "zonal", NO_PROVISIONER, WAITS, "");
+    put_claim(volumes, "x", "zonal", 1);
+    for (unsigned i = 0; i < count; i++) {
+        cleanup_free char *name = xasprintf("v%u", i);
+        put_volume(volumes, name, "zonal", 1, REACHED_FROM("zone", "b"));
+    }
+    add_group(c, "a", "\"minMember\":1");
+    add_pod_spec(c, "a-0", "a", "w",
+                 ",\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\"}}}],"
+                 "\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{"
+                 "\"claimName\":\"x\"}}]");
+    run(c);
+    assert_int_equal(c->binds, 0);
+    uint64_t work = c->scheduler->cache.work;
+    cluster_free(c);
+    return work;
+}
+
+static void looks_at_volumes_are_work(void **state)
+{
+    (void)state;
+    uint64_t few = work_with_volumes(0), many = work_with_volumes(4000);
+    assert_true(many >= few + 4000 / 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(taints_keep_pods_away),
         cmocka_unit_test(cordoned_nodes_take_nobody),
+        cmocka_unit_test(volumes_count_only_with_predicates),
         cmocka_unit_test(node_selector_holds),
         cmocka_unit_test(affinity_operators),
         cmocka_unit_test(affinity_terms),
@@ -343,6 +403,7 @@ int main(void)
         cmocka_unit_test(emptier_nodes_first),
         cmocka_unit_test(tables_equal_a_slow_look),
         cmocka_unit_test(large_gangs_are_sliced),
+        cmocka_unit_test(looks_at_volumes_are_work),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     return cmocka_run_group_tests(tests, NULL, NULL);

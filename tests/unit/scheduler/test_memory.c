@@ -11,7 +11,7 @@
 #define PODS 40000u
 #define GANG 10u
 #define CLASSES 32u /* kinds of pods that wait at the same time */
-#define POD_MAX 1088
+#define POD_MAX 1104
 #define JOB_MAX 2560
 #define NODE_MAX 4096
 

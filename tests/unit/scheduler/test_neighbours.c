@@ -3,52 +3,8 @@
  * gang itself, and it is placed whole or not at all. (That every single decision is the right one:
  * test_slow_scorer.c.)
  */
-#include "cluster.h"
+#include "apps.h"
 #include "scheduler/census.h"
-
-#define CPU(cpu) ",\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"" cpu "\"}}}]"
-#define OURS "\"labelSelector\":{\"matchLabels\":{\"app\":\"a\"}}"
-#define HOST ",\"topologyKey\":\"kubernetes.io/hostname\""
-#define ZONE ",\"topologyKey\":\"zone\""
-#define APART(where)                                                                               \
-    ",\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":["     \
-    "{" OURS where "}]}}"
-#define NEAR(where)                                                                                \
-    ",\"affinity\":{\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":["         \
-    "{" OURS where "}]}}"
-#define SPREAD(where, when)                                                                        \
-    ",\"topologySpreadConstraints\":[{\"maxSkew\":1,\"whenUnsatisfiable\":\"" when                 \
-    "\"," OURS where "}]"
-
-/* Nodes n0, n1, ... of `cpu` CPUs, in zones z0, z1, z2 by turns. */
-static void add_zoned_nodes(struct cluster *c, unsigned count, const char *cpu)
-{
-    for (unsigned i = 0; i < count; i++) {
-        cleanup_free char *name = xasprintf("n%u", i);
-        cleanup_free char *labels =
-            xasprintf("\"kubernetes.io/hostname\":\"n%u\",\"zone\":\"z%u\"", i, i % 3);
-        cleanup_free char *allocatable = xasprintf("\"cpu\":\"%s\",\"pods\":\"110\"", cpu);
-        add_node_json(c, name, labels, "", allocatable);
-    }
-}
-
-static struct test_group *add_app(struct cluster *c, const char *name, unsigned count,
-                                  const char *labels, const char *spec)
-{
-    cleanup_free char *min = xasprintf("\"minMember\":%u", count);
-    struct test_group *group = add_group(c, name, min);
-    for (unsigned i = 0; i < count; i++) {
-        cleanup_free char *pod = xasprintf("%s-%u", name, i);
-        add_pod_labelled(c, pod, name, "w", labels, spec);
-    }
-    return group;
-}
-
-static unsigned on_node(const struct cluster *c, const char *name)
-{
-    const struct sched_node *node = cache_node(&c->scheduler->cache, name);
-    return node ? node->tasks : 0;
-}
 
 static unsigned in_zone(const struct cluster *c, unsigned zone, unsigned nodes)
 {
@@ -372,6 +328,72 @@ static void ports_of_the_node_are_had_once(void **state)
     cluster_free(c);
 }
 
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+/* A gang whose pods keep away from `terms` different kinds of pods. */
+static struct test_group *add_shy(struct cluster *c, const char *name, unsigned terms)
+{
+    cleanup_buf struct buf spec = BUF_INIT(1 << 20);
+    buf_add_cstr(&spec, CPU("1") ",\"affinity\":{\"podAntiAffinity\":{"
+                                 "\"requiredDuringSchedulingIgnoredDuringExecution\":[");
+    for (unsigned i = 0; i < terms; i++)
+        buf_printf(&spec, "%s{\"labelSelector\":{\"matchLabels\":{\"of-%s\":\"%u\"}}" HOST "}",
+                   i ? "," : "", name, i);
+    buf_add_cstr(&spec, "]}}");
+    return add_app(c, name, 2, "\"app\":\"a\"", spec.p);
+}
+
+static void pods_with_too_many_terms_wait_alone(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NULL);
+    add_zoned_nodes(c, 3, "8");
+    struct test_group *g = add_shy(c, "more", 65);
+    add_shy(c, "most", 64);
+    add_app(c, "other", 2, "", CPU("1"));
+    run(c);
+    assert_int_equal(bound(c, "more", NULL), 0);
+    assert_int_equal(bound(c, "most", NULL), 2);
+    assert_int_equal(bound(c, "other", NULL), 2);
+    assert_says(g, "0/3 nodes are available: 3 the pod's spec.affinity has more than 64 terms "
+                   "about other pods, which is the limit.");
+    check(c);
+    cluster_free(c);
+}
+
+/* The last that came wait until there is room for what they select; what is there counts on. */
+static void selections_have_a_limit(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NULL);
+    c->scheduler->cache.census->most = 8;
+    add_zoned_nodes(c, 3, "8");
+    struct test_group *first = add_shy(c, "first", 4);
+    add_shy(c, "second", 3);
+    struct test_group *third = add_shy(c, "third", 2);
+    add_app(c, "other", 2, "", CPU("1"));
+    run(c);
+    assert_int_equal(bound(c, "first", NULL), 2);
+    assert_int_equal(bound(c, "second", NULL), 2);
+    assert_int_equal(bound(c, "other", NULL), 2);
+    assert_int_equal(bound(c, "third", NULL), 0);
+    assert_says(third, "3 the affinity and spread constraints of all pods in the cluster select "
+                       "pods in too many different ways");
+    /* One of its pods is on a node by another's doing, where it counts as soon as there is room. */
+    snprintf(find_pod(c, "third-0")->node, NAME_SIZE, "n0");
+    show_pod(c, find_pod(c, "third-0"));
+    end_pods_of(c, first, true);
+    run(c);
+    assert_int_equal(bound(c, "third", NULL), 2);
+    struct test_group *last =
+        add_app(c, "last", 1, "\"of-third\":\"1\"", CPU("1") ",\"nodeSelector\":{\"zone\":\"z0\"}");
+    run(c);
+    assert_int_equal(bound(c, "last", NULL), 0);
+    assert_says(last, "1 node(s) didn't satisfy existing pods anti-affinity rules");
+    check(c);
+    cluster_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -390,6 +412,8 @@ int main(void)
         cmocka_unit_test(indices_of_tasks_are_labels),
         cmocka_unit_test(everything_is_forgotten),
         cmocka_unit_test(ports_of_the_node_are_had_once),
+        cmocka_unit_test(pods_with_too_many_terms_wait_alone),
+        cmocka_unit_test(selections_have_a_limit),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,8 @@
  */
 #include "nodegroups.h"
 
+#include "scheduler/fit.h"
+
 /* ---- which groups ---------------------------------------------------------------------------- */
 
 #define LOOSE ARGUMENTS("strict: false")
@@ -325,6 +327,43 @@ static void a_queue_that_is_gone_leaves_nothing(void **state)
     cluster_free(c);
 }
 
+/* Each queue has tables of its own: those of sixty with five kinds of pods are all kept. */
+static void tables_of_many_queues_are_kept(void **state)
+{
+    enum { QUEUES = 60, KINDS = 5, NODES = 5000 };
+    struct cluster *c = cluster_new(CONF(""));
+    struct cache *cache = &c->scheduler->cache;
+    (void)state;
+    for (unsigned i = 0; i < NODES; i++) {
+        cleanup_free char *name = xasprintf("n%u", i);
+        add_node_of(c, name, "a", 8);
+    }
+    for (unsigned q = 0; q < QUEUES; q++) {
+        cleanup_free char *name = xasprintf("q%u", q);
+        cleanup_free char *spec = xasprintf("\"minMember\":1,\"queue\":\"%s\"", name);
+        add_queue(c, name, "", ONLY_A);
+        add_group(c, name, spec);
+        for (unsigned k = 0; k < KINDS; k++) {
+            cleanup_free char *role = xasprintf("w%u", k), *cpu = xasprintf("%um", 100 + k);
+            add_pods(c, name, role, 1, cpu);
+        }
+    }
+    run(c);
+    assert_int_equal(c->binds, QUEUES * KINDS);
+    unsigned made = 0;
+    for (unsigned q = 0; q < QUEUES; q++) {
+        cleanup_free char *name = xasprintf("q%u", q);
+        const struct sched_job *job = cache_job(cache, "ns", name);
+        for (size_t g = 0; g < job->groups.n; g++) {
+            uint64_t work = cache->work;
+            (void)fit_table(cache, c->scheduler->config, job->queue, job->groups.items[g]->cls);
+            made += cache->work - work >= NODES;
+        }
+    }
+    assert_int_equal(made, 0);
+    cluster_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,6 +378,7 @@ int main(void)
         cmocka_unit_test(what_the_queue_says_is_followed),
         cmocka_unit_test(groups_of_nodes_are_followed),
         cmocka_unit_test(a_queue_that_is_gone_leaves_nothing),
+        cmocka_unit_test(tables_of_many_queues_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,6 +61,36 @@ static void gangs_keep_within_limits(void **state)
     cluster_free(c);
 }
 
+/* Pods that must be near one another go where the limit leaves room for all of them. */
+static void gangs_that_stay_together_look_at_limits(void **state)
+{
+    static const char near[] =
+        ",\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\"}}}],"
+        "\"affinity\":{\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{"
+        "\"labelSelector\":{\"matchLabels\":{\"app\":\"a\"}},\"topologyKey\":\"zone\"}]}}";
+    struct cluster *c = cluster_new(CONF("  - name: predicates\n"));
+    (void)state;
+    for (unsigned i = 0; i < 5; i++) { /* z0: 8 of a and 2 of b, z1: 6 of b */
+        cleanup_free char *name = xasprintf("n%u", i);
+        cleanup_free char *labels = xasprintf("\"" KEY_NODEGROUP_NAME "\":\"%s\",\"zone\":\"%s\"",
+                                              i < 2 ? "a" : "b", i < 3 ? "z0" : "z1");
+        cleanup_free char *cpu = xasprintf("\"cpu\":\"%d\",\"pods\":\"110\"", i < 2    ? 4
+                                                                              : i == 2 ? 2
+                                                                                       : 3);
+        add_node_json(c, name, labels, "", cpu);
+    }
+    add_queue(c, "q", CPU_OF_A("3"), AFFINITY(REQUIRED("\"a\",\"b\""), ""));
+    add_group(c, "j", "\"minMember\":6,\"queue\":\"q\"");
+    for (unsigned i = 0; i < 6; i++) {
+        cleanup_free char *name = xasprintf("j-%u", i);
+        add_pod_labelled(c, name, "j", "w", "\"app\":\"a\"", near);
+    }
+    run(c);
+    assert_on(c, "j", "n3 n3 n3 n4 n4 n4");
+    check(c);
+    cluster_free(c);
+}
+
 static void limits_that_change(void **state)
 {
     struct cluster *c = cluster_new(CONF(""));
@@ -453,6 +483,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_hold_over_all_nodes_of_a_group),
         cmocka_unit_test(gangs_keep_within_limits),
+        cmocka_unit_test(gangs_that_stay_together_look_at_limits),
         cmocka_unit_test(limits_that_change),
         cmocka_unit_test(nodes_that_change_their_group),
         cmocka_unit_test(pods_that_run_already_count),

@@ -5,6 +5,7 @@
 #include "evict.h"
 
 #include "cluster.h"
+#include "scheduler/evict/budgets.h"
 
 #define PDB "- plugins:\n  - name: pdb\n"
 
@@ -103,8 +104,8 @@ static void disruptions_add_up(void **state)
     bare_free(b);
 }
 
-/* web-2 is of both; what one budget refuses is not taken from the other. */
-static void every_budget_must_allow_it(void **state)
+/* web-2 is of both: the eviction API refuses it. */
+static void pods_of_several_budgets_stay(void **state)
 {
     struct bare *b = world_new();
     (void)state;
@@ -112,9 +113,9 @@ static void every_budget_must_allow_it(void **state)
     put_budget(b, "ns", "front", SELECTS_FRONT, 0, "");
     assert_may_go(b, "web-2 web-1 web-0", "web-1");
     put_budget(b, "ns", "front", SELECTS_FRONT, 5, "");
+    assert_may_go(b, "web-2 web-1 web-0", "web-1");
+    cache_set_budget(&b->cache, "ns", "front", NULL);
     assert_may_go(b, "web-2 web-1 web-0", "web-2");
-    put_budget(b, "ns", "web", SELECTS_WEB, 0, "");
-    assert_may_go(b, "web-2 web-1 web-0", "");
     bare_free(b);
 }
 
@@ -149,6 +150,59 @@ static void until_budgets_are_known_all_stay(void **state)
     (void)state;
     b->cache.budgets_known = false;
     assert_may_go(b, ALL, "");
+    bare_free(b);
+}
+
+/* ---- counting without the plugin -------------------------------------------------------------
+ */
+
+static bool take(struct budget_tally *tally, const struct bare *b, const char *name)
+{
+    return budget_tally_take(tally, task_of(b, name)->pod);
+}
+
+/* Whom nobody asks about counts as well; what is refused does not. */
+static void what_is_given_back_can_be_taken(void **state)
+{
+    struct bare *b = world_new();
+    struct budget_tally tally;
+    (void)state;
+    put_budget(b, "ns", "web", SELECTS_WEB, 1, "");
+    budget_tally_begin(&tally, &b->cache);
+    assert_true(take(&tally, b, "web-0"));
+    assert_false(take(&tally, b, "web-1"));
+    assert_true(take(&tally, b, "db-0"));
+    assert_true(take(&tally, b, "web-x"));
+    budget_tally_give_back(&tally, task_of(b, "db-0")->pod);
+    assert_false(take(&tally, b, "web-1"));
+    budget_tally_give_back(&tally, task_of(b, "web-0")->pod);
+    assert_true(take(&tally, b, "web-1"));
+    budget_tally_charge(&tally, task_of(b, "web-2")->pod);
+    budget_tally_give_back(&tally, task_of(b, "web-1")->pod);
+    assert_false(take(&tally, b, "web-1"));
+    budget_tally_give_back(&tally, task_of(b, "web-2")->pod);
+    assert_true(take(&tally, b, "web-1"));
+    budget_tally_clear(&tally);
+    budget_tally_begin(&tally, &b->cache);
+    assert_true(take(&tally, b, "web-0"));
+    budget_tally_clear(&tally);
+    bare_free(b);
+}
+
+/* A budget that counts the pod as evicted already loses nothing by it, nor gets it back. */
+static void pods_that_are_counted_change_nothing(void **state)
+{
+    struct bare *b = world_new();
+    struct budget_tally tally;
+    (void)state;
+    put_budget(b, "ns", "web", SELECTS_WEB, 1, "\"web-0\":\"2026-11-30T12:00:00Z\"");
+    budget_tally_begin(&tally, &b->cache);
+    assert_true(take(&tally, b, "web-0"));
+    budget_tally_charge(&tally, task_of(b, "web-0")->pod);
+    assert_true(take(&tally, b, "web-1"));
+    budget_tally_give_back(&tally, task_of(b, "web-0")->pod);
+    assert_false(take(&tally, b, "web-2"));
+    budget_tally_clear(&tally);
     bare_free(b);
 }
 
@@ -278,10 +332,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_budgets_all_may_go),
         cmocka_unit_test(disruptions_add_up),
-        cmocka_unit_test(every_budget_must_allow_it),
+        cmocka_unit_test(pods_of_several_budgets_stay),
         cmocka_unit_test(pods_that_are_counted_already_may_go),
         cmocka_unit_test(an_empty_selector_means_the_namespace),
         cmocka_unit_test(until_budgets_are_known_all_stay),
+        cmocka_unit_test(what_is_given_back_can_be_taken),
+        cmocka_unit_test(pods_that_are_counted_change_nothing),
         cmocka_unit_test(they_are_kept_in_whatever_tier),
         cmocka_unit_test(victims_of_others_are_spared),
         cmocka_unit_test(budgets_are_followed),

@@ -129,6 +129,22 @@ static int64_t score(const struct plugin *plugin, const struct pod_class *cls,
     return reply(plugin);
 }
 
+static enum plugin_miss missed(struct plugin *plugin, struct cache *cache,
+                               const struct task_group *group, const struct fit_table *table)
+{
+    (void)cache;
+    (void)group;
+    (void)table;
+    return (enum plugin_miss)reply(plugin);
+}
+
+static void binding(struct plugin *plugin, const struct sched_task *task, bool failed)
+{
+    (void)task;
+    assert_true(failed);
+    (void)reply(plugin);
+}
+
 static const struct plugin_type full = {.name = "full",
                                         .queue_order = order_queues,
                                         .job_order = order_jobs,
@@ -142,6 +158,8 @@ static const struct plugin_type full = {.name = "full",
                                         .queue_figure = figure,
                                         .filter = filter,
                                         .crowded = crowded,
+                                        .missed = missed,
+                                        .binding = binding,
                                         .score = score};
 static const struct plugin_type empty = {.name = "empty"};
 
@@ -225,6 +243,17 @@ static int64_t ask_crowded(const struct sched_config *config)
 static int64_t ask_score(const struct sched_config *config)
 {
     return config_score(config, &cls, NULL);
+}
+
+static int64_t ask_missed(const struct sched_config *config)
+{
+    return config_missed(config, NULL, NULL, NULL);
+}
+
+static int64_t ask_binding(const struct sched_config *config)
+{
+    config_binding(config, NULL, true);
+    return 0;
 }
 
 struct row {
@@ -312,6 +341,17 @@ static const struct row rows[] = {
     {"not crowded", ask_crowded, {ON(0), NONE}, 2, 0, {1, 0}},
     {"crowded for the second", ask_crowded, {ON(0), AT(1, 2), ON(1)}, 3, 2, {1, 1, 0}},
     {"crowded switched off", ask_crowded, {OFF(1)}, 1, 0, {0}},
+
+    /* The most that any says; whoever is told of binds has no switch. */
+    {"nobody to do with it", ask_missed, {ON(MISS_NONE), NONE}, 2, MISS_NONE, {1, 0}},
+    {"most of all",
+     ask_missed,
+     {ON(MISS_KEPT_OFF), AT(1, MISS_ASKED), ON(MISS_NONE)},
+     3,
+     MISS_ASKED,
+     {1, 1, 1}},
+    {"missed switched off", ask_missed, {ON(MISS_KEPT_OFF), OFF(MISS_ASKED)}, 2, 1, {1, 0}},
+    {"all hear of binds", ask_binding, {ON(0), NONE, OFF(0)}, 3, 0, {1, 0, 1}},
 
     /* The sum, which stays at the ends of the range. */
     {"no score", ask_score, {NONE}, 1, 0, {0}},

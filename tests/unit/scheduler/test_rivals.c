@@ -160,12 +160,56 @@ static void one_gang_at_a_time(void **state)
     cluster_free(c);
 }
 
+static void set_cordoned(struct cluster *c, bool cordoned)
+{
+    add_node_json(c, "n0", "", cordoned ? "\"unschedulable\":true" : "",
+                  "\"cpu\":\"3\",\"pods\":\"9\"");
+}
+
+/* Its pods are evicted one after the other, and each is made again as it is gone. */
+static void an_evicted_gang_queues_again(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NULL);
+    set_cordoned(c, false);
+    struct test_group *gang = add_gang(c, "g", 3, "1");
+    run(c);
+    set_phase(c, "g", "Running");
+    run(c);
+    assert_says(gang, "\"Running\"");
+    set_cordoned(c, true);
+    for (size_t i = 0; i < 3; i++) {
+        c->pod_list.items[i]->deleted = true;
+        show_pod(c, c->pod_list.items[i]);
+    }
+    run(c);
+    assert_says(gang, "\"Running\""); /* they are still there */
+    for (size_t i = 0; i < 3; i++) {
+        struct test_pod *pod = c->pod_list.items[i];
+        pod->gone = true;
+        show_pod(c, pod);
+        add_pod_spec(c, pod->name, "g", "w", pod->spec);
+        run(c);
+    }
+    assert_silent(gang, "\"Running\"");
+    assert_int_equal(bound(c, "g", NULL), 0);
+    set_cordoned(c, false);
+    run(c);
+    assert_int_equal(bound(c, "g", NULL), 3);
+    set_phase(c, "g", "Running");
+    run(c);
+    assert_says(gang, "\"Running\"");
+    check(c);
+    cluster_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_gangs_all_end),
         cmocka_unit_test(a_gang_cut_off_goes_first),
         cmocka_unit_test(one_gang_at_a_time),
+        cmocka_unit_test(an_evicted_gang_queues_again),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,6 +118,50 @@ static void bound_volumes_must_be_reached(void **state)
     fixture_end(&f);
 }
 
+/* However many volumes there are, a node costs a look at each zone; making ready costs all. */
+static void looks_at_zones_are_counted(void **state)
+{
+    (void)state;
+    struct fixture f = fixture_begin("topology.kubernetes.io/zone");
+    struct pod_volumes *w = wants("x y");
+    put_class(f.v, "zonal", NO_PROVISIONER, WAITS, "");
+    put_claim(f.v, "x", "zonal", 2);
+    put_claim(f.v, "y", "zonal", 1);
+    for (int i = 0; i < 100; i++) {
+        cleanup_free char *name = xasprintf("v%02d", i);
+        put_volume(f.v, name, "zonal", 1 + i % 2,
+                   i < 50 ? REACHED_FROM("topology.kubernetes.io/zone", "b")
+                          : REACHED_FROM("topology.kubernetes.io/zone", "c"));
+    }
+    (void)volumes_take_looks(f.v);
+    assert_answer(f.v, w, f.b, NULL);
+    assert_int_equal(volumes_take_looks(f.v), 2 * 100 + 2 * 2);
+    assert_answer(f.v, w, f.a, NO_MATCH);
+    assert_int_equal(volumes_take_looks(f.v), 2); /* the first claim has none */
+    assert_answer(f.v, w, f.b, NULL);
+    assert_int_equal(volumes_take_looks(f.v), 4);
+    assert_int_equal(volumes_take_looks(f.v), 0);
+    pod_volumes_unref(w);
+    fixture_end(&f);
+}
+
+static void nothing_is_asked_without_checks(void **state)
+{
+    (void)state;
+    struct fixture f = fixture_begin("topology.kubernetes.io/zone");
+    struct pod_volumes *w = wants("absent");
+    const char *uid = intern_get(STR("p"));
+    assert_answer(f.v, w, f.a, "persistentvolumeclaim \"absent\" not found");
+    assert_false(volumes_assume(f.v, uid, w, f.a));
+    volumes_set_checks(f.v, 0);
+    assert_answer(f.v, w, f.a, NULL);
+    assert_true(volumes_assume(f.v, uid, w, f.a));
+    assert_false(volumes_has_choices(f.v, uid));
+    intern_put(uid);
+    pod_volumes_unref(w);
+    fixture_end(&f);
+}
+
 /* What a class without provisioner must offer. */
 static void waiting_claims_need_a_volume(void **state)
 {
@@ -392,7 +436,7 @@ static void zone_alone_asks_for_volumes(void **state)
     (void)state;
     struct fixture f = fixture_begin("topology.kubernetes.io/zone");
     struct pod_volumes *w = wants("x");
-    volumes_set_checks(f.v, VOLUMES_ZONE);
+    volumes_set_checks(f.v, VOLUMES_RESTRICTIONS | VOLUMES_ZONE);
     put_claim(f.v, "x", "", 1);
     assert_answer(f.v, w, f.a, "PersistentVolumeClaim had no pv name and storageClass name");
     put_claim(f.v, "x", "s", 1);
@@ -403,7 +447,7 @@ static void zone_alone_asks_for_volumes(void **state)
     assert_answer(f.v, w, f.a, NULL);
     assert_true(volumes_assume(f.v, "u", w, f.a));
     assert_false(volumes_has_choices(f.v, "u"));
-    volumes_set_checks(f.v, 0);
+    volumes_set_checks(f.v, VOLUMES_RESTRICTIONS);
     put_class(f.v, "s", "d", "Immediate", "");
     assert_answer(f.v, w, f.a, NULL);
     cut_claim(f.v, "x");
@@ -474,6 +518,8 @@ int main(void)
         cmocka_unit_test(ephemeral_claims_are_the_pods_own),
         cmocka_unit_test(claims_bound_at_once_must_be_bound),
         cmocka_unit_test(bound_volumes_must_be_reached),
+        cmocka_unit_test(looks_at_zones_are_counted),
+        cmocka_unit_test(nothing_is_asked_without_checks),
         cmocka_unit_test(waiting_claims_need_a_volume),
         cmocka_unit_test(volumes_must_be_what_was_asked_for),
         cmocka_unit_test(kept_volumes_bind_the_claim),

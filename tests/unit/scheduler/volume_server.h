@@ -22,6 +22,7 @@ struct disk {
     unsigned patches, releases;
     int fail;        /* status of the next patch, 0: none */
     bool fail_after; /* it takes effect all the same */
+    int fail_reads;  /* status of all reads, 0: none */
 };
 
 struct ask_for {
@@ -30,7 +31,7 @@ struct ask_for {
     bool bound, gone;
     uint64_t rv;
     unsigned patches;
-    int fail;
+    int fail, fail_reads;
 };
 
 struct server {
@@ -150,6 +151,8 @@ static inline int serve_disk(struct server *s, struct disk *disk, const struct k
     cleanup_arena struct arena arena = ARENA_INIT;
     if (!disk)
         return answer(body, 404);
+    if (spec->method == KUBE_GET && disk->fail_reads)
+        return answer(body, disk->fail_reads);
     if (spec->method == KUBE_PATCH) {
         int fail = disk->fail;
         disk->fail = 0;
@@ -173,6 +176,8 @@ static inline int serve_claim(struct server *s, struct ask_for *claim,
     cleanup_arena struct arena arena = ARENA_INIT;
     if (!claim)
         return answer(body, 404);
+    if (spec->method == KUBE_GET && claim->fail_reads)
+        return answer(body, claim->fail_reads);
     if (spec->method == KUBE_PATCH) {
         int fail = claim->fail;
         claim->fail = 0;

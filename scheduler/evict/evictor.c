@@ -1,0 +1,344 @@
+/*
+ * Decisions to evict: their beginning, their end, and what lies between. See evictor.h.
+ *
+ * A decision is looked at when its job is dirty: when one of its victims or of its own pods has
+ * changed, or its time has come. Victims stay in its list until they are gone.
+ */
+#include "scheduler/evict/evictor.h"
+#include "base/intern.h"
+#include "base/log.h"
+#include "scheduler/evict/evictor_private.h"
+#include "scheduler/holds.h"
+#include "scheduler/metrics.h"
+
+#define BACKOFF_FIRST (30 * NSEC_PER_SEC)
+#define BACKOFF_MOST (600 * NSEC_PER_SEC)
+
+void evictor_init(struct scheduler *scheduler)
+{
+    list_init(&scheduler->decisions);
+    list_init(&scheduler->strays);
+    scheduler->evictions = (struct map)MAP_INIT_BORROWS;
+    scheduler->nominations = (struct map)MAP_INIT_BORROWS;
+}
+
+/* ---- the beginning --------------------------------------------------------------------------- */
+
+struct evict_decision *evict_decision_open(struct scheduler *scheduler, struct sched_job *job,
+                                           const char *action)
+{
+    struct evict_decision *decision = xnew(struct evict_decision);
+    decision->scheduler = scheduler;
+    decision->job = job;
+    decision->action = action;
+    decision->gang = !config_job_ready(scheduler->config, job);
+    decision->since_ns = decision->due_ns = loop_now(scheduler->params.loop);
+    list_init(&decision->victims);
+    list_init(&decision->link);
+    list_append(&scheduler->decisions, &decision->link);
+    job->decision = decision;
+    (void)holds_nominate(&scheduler->cache, job);
+    cache_dirty(&scheduler->cache, job);
+    return decision;
+}
+
+void evict_decision_hold(struct evict_decision *decision, struct sched_task *task,
+                         struct sched_node *node)
+{
+    (void)holds_add(&decision->scheduler->cache, decision->job->reservation, node, task->pod->cls);
+    vec_push(&decision->nominees, intern_ref(task->pod->meta.uid));
+    decision->places++;
+}
+
+/* What is left of a decision before a restart stands only until the next. */
+static bool is_open_to_more(const struct sched_job *job)
+{
+    return !job->decision || job->decision->partial;
+}
+
+void evictor_start(struct scheduler *scheduler, struct sched_job *job,
+                   const struct evict_victim *victims, size_t victim_count,
+                   const struct evict_place *places, size_t place_count, const char *action)
+{
+    if (!scheduler->leading || scheduler->stopping || !is_open_to_more(job))
+        return;
+    if (job->decision)
+        evict_decision_forget(job->decision);
+    struct evict_decision *decision = evict_decision_open(scheduler, job, action);
+    decision->count = (uint32_t)victim_count;
+    evict_say_decided(scheduler, job, victims, victim_count, action);
+    metrics_decision(scheduler, action, victim_count);
+    for (size_t i = 0; i < place_count; i++) {
+        evict_decision_hold(decision, places[i].task, places[i].node);
+        nomination_set(scheduler, places[i].task, places[i].node->name);
+    }
+    for (size_t i = 0; i < victim_count; i++)
+        evict_call_start(scheduler, decision, victims[i].task, action);
+}
+
+void evictor_evict(struct scheduler *scheduler, struct sched_task *task, const char *action)
+{
+    if (!scheduler->leading || scheduler->stopping)
+        return;
+    metrics_decision(scheduler, action, 1);
+    evict_call_start(scheduler, NULL, task, action);
+}
+
+bool evictor_may(const struct scheduler *scheduler, const struct sched_job *job)
+{
+    return scheduler->leading && !scheduler->stopping && is_open_to_more(job) &&
+           job->evict_ns <= loop_now(scheduler->params.loop);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void free_decision(struct evict_decision *decision)
+{
+    decision->job->decision = NULL;
+    list_remove(&decision->link);
+    for (size_t i = 0; i < decision->nominees.n; i++)
+        intern_put(decision->nominees.items[i]);
+    vec_clear(&decision->nominees);
+    cache_dirty(&decision->scheduler->cache, decision->job);
+    free(decision);
+}
+
+static void let_go(struct evict_decision *decision)
+{
+    struct reservation *reservation = decision->job->reservation;
+    if (reservation && reservation->nominated)
+        holds_close(&decision->scheduler->cache, reservation);
+}
+
+/* Nominations that are still shown are taken back. */
+static void denominate(struct evict_decision *decision)
+{
+    for (size_t i = 0; i < decision->nominees.n; i++) {
+        struct sched_task *task =
+            cache_task(&decision->scheduler->cache, decision->nominees.items[i]);
+        if (task && task->job && task->status <= TASK_GATED)
+            nomination_set(decision->scheduler, task, NULL);
+    }
+}
+
+/* Nobody is evicted for the job for a while, longer each time. */
+static void back_off(const struct evict_decision *decision)
+{
+    struct sched_job *job = decision->job;
+    struct loop *loop = decision->scheduler->params.loop;
+    int64_t delay = backoff_delay(BACKOFF_FIRST, BACKOFF_MOST, job->evict_ends);
+    if (job->evict_ends < UINT16_MAX)
+        job->evict_ends++;
+    job->evict_ns = loop_now(loop) + rng_jitter(loop_rng(loop), delay, 0.2);
+}
+
+enum ending { GOES_ON, PLACED, USELESS, LOST, POINTLESS, LATE };
+
+static const char *const ending_texts[] = {
+    [PLACED] = "it is placed",
+    [USELESS] = "it cannot use the room any more",
+    [LOST] = "places that were to be its own are lost",
+    [POINTLESS] = "a pod could not be evicted",
+    [LATE] = "it was not placed in time",
+};
+
+static void drop_victims(struct evict_decision *decision, bool at_once)
+{
+    list_each(link, &decision->victims)
+    {
+        evict_call_drop(container_of(link, struct evict_call, link), at_once);
+    }
+}
+
+void evict_decision_forget(struct evict_decision *decision)
+{
+    let_go(decision);
+    denominate(decision);
+    drop_victims(decision, false);
+    free_decision(decision);
+}
+
+static void end_decision(struct evict_decision *decision, enum ending ending)
+{
+    struct sched_job *job = decision->job;
+    log_info("a decision to evict is over podgroup=%s/%s action=%s why=\"%s\"", job->ns, job->name,
+             decision->action, ending_texts[ending]);
+    if (ending == PLACED)
+        job->evict_ends = 0;
+    else
+        back_off(decision);
+    evict_decision_forget(decision);
+}
+
+/* ---- in between ------------------------------------------------------------------------------ */
+
+/* Loop time at which a victim that is still there should be gone. */
+static int64_t due_time(const struct scheduler *scheduler, const struct evict_call *call,
+                        const struct sched_task *task)
+{
+    int64_t deleted = task->pod->meta.deleted_ns;
+    if (deleted)
+        return loop_now(scheduler->params.loop) + (deleted - loop_wall(scheduler->params.loop));
+    return (call->taken_ns ? call->taken_ns : call->began_ns) + DECISION_PATIENCE;
+}
+
+/* Strikes out the victims that are gone; finds out when the others should be. */
+static void count_victims(struct evict_decision *decision)
+{
+    struct scheduler *scheduler = decision->scheduler;
+    int64_t now = loop_now(scheduler->params.loop), due = decision->since_ns;
+    list_each(link, &decision->victims)
+    {
+        struct evict_call *call = container_of(link, struct evict_call, link);
+        const struct sched_task *task = cache_task(&scheduler->cache, call->pod->meta.uid);
+        if (!task || !task->node) {
+            decision->gone_ns = now;
+            evict_call_free(call);
+            continue;
+        }
+        if (!call->taken_ns && task->pod->meta.deleted_ns)
+            call->taken_ns = now; /* whether by us or not */
+        int64_t at = due_time(scheduler, call, task);
+        due = at > due ? at : due;
+        if (!call->taken_ns && now >= call->began_ns + DECISION_PATIENCE)
+            decision->pointless = true;
+    }
+    if (!decision->adopted)
+        decision->due_ns = due;
+}
+
+static int64_t until(const struct evict_decision *decision)
+{
+    int64_t last = decision->due_ns > decision->gone_ns ? decision->due_ns : decision->gone_ns;
+    return last + DECISION_SPARE;
+}
+
+static enum ending ending_of(const struct evict_decision *decision)
+{
+    const struct scheduler *scheduler = decision->scheduler;
+    const struct sched_job *job = decision->job;
+    if (!job->uid || job->phase == JOB_PENDING)
+        return USELESS;
+    if (decision->placed)
+        return PLACED;
+    if (!job_waiting(job) || !config_job_possible(scheduler->config, job))
+        return USELESS;
+    if (!job->reservation || holds_pods(job->reservation) + decision->used < decision->places)
+        return LOST;
+    if (decision->pointless)
+        return POINTLESS;
+    return loop_now(scheduler->params.loop) >= until(decision) ? LATE : GOES_ON;
+}
+
+void evictor_check(struct scheduler *scheduler, struct sched_job *job)
+{
+    struct evict_decision *decision = job->decision;
+    (void)scheduler;
+    if (!decision)
+        return;
+    count_victims(decision);
+    enum ending ending = ending_of(decision);
+    if (ending != GOES_ON)
+        end_decision(decision, ending);
+}
+
+int64_t evictor_look(const struct scheduler *scheduler, const struct sched_job *job)
+{
+    int64_t now = loop_now(scheduler->params.loop);
+    if (!job->decision)
+        return job->evict_ns > now && job_waiting(job) ? job->evict_ns : INT64_MAX;
+    int64_t next = until(job->decision);
+    for (const struct list *link = job->decision->victims.next; link != &job->decision->victims;
+         link = link->next) {
+        const struct evict_call *call = const_container_of(link, struct evict_call, link);
+        int64_t ends = call->began_ns + DECISION_PATIENCE;
+        if (!call->taken_ns && ends < next)
+            next = ends;
+    }
+    return next;
+}
+
+/* The place of a pod that has its node: there, else any other. */
+static void use_place(struct evict_decision *decision, const struct sched_task *task)
+{
+    struct cache *cache = &decision->scheduler->cache;
+    struct reservation *reservation = decision->job->reservation;
+    struct pod_class *cls = task->pod->cls;
+    if (reservation && (holds_remove_on(cache, reservation, task->node, cls) ||
+                        holds_remove(cache, reservation, cls, true)))
+        decision->used++;
+}
+
+void evictor_placed(struct scheduler *scheduler, struct sched_job *job,
+                    struct sched_task *const *tasks, size_t n)
+{
+    struct evict_decision *decision = job->decision;
+    if (!decision)
+        return;
+    for (size_t i = 0; i < n && !decision->gang; i++)
+        use_place(decision, tasks[i]);
+    if (decision->gang || decision->used >= decision->places) {
+        decision->placed = true;
+        let_go(decision);
+    }
+    cache_dirty(&scheduler->cache, job);
+}
+
+void evictor_pod_changed(struct scheduler *scheduler, const char *uid)
+{
+    const struct evict_call *call = map_get(&scheduler->evictions, str_of(uid));
+    if (call && call->decision)
+        cache_dirty(&scheduler->cache, call->decision->job);
+}
+
+bool evictor_spare(struct scheduler *scheduler, const struct change *change)
+{
+    struct sched_task *task = cache_task(&scheduler->cache, change->key);
+    if (task)
+        cache_spare_task(&scheduler->cache, task);
+    return true;
+}
+
+/* ---- saying ---------------------------------------------------------------------------------- */
+
+void evictor_explain(const struct scheduler *scheduler, const struct sched_job *job,
+                     struct buf *out)
+{
+    const struct evict_decision *decision = job->decision;
+    int64_t now = loop_now(scheduler->params.loop);
+    if (!decision && job->evict_ns > now)
+        buf_printf(out, "evicts:    nobody for %lld s: the last time did not help\n",
+                   (long long)((job->evict_ns - now) / NSEC_PER_SEC));
+    if (!decision)
+        return;
+    unsigned left = 0, taken = 0;
+    for (const struct list *link = decision->victims.next; link != &decision->victims;
+         link = link->next) {
+        left++;
+        taken += const_container_of(link, struct evict_call, link)->taken_ns != 0;
+    }
+    int64_t ends = until(decision);
+    buf_printf(out,
+               "evicts:    %u pods (%s), %lld s ago; %u of them are still there, %u of these were "
+               "asked to go\n           its places are held for %lld s more at most\n",
+               decision->count, decision->action,
+               (long long)((now - decision->since_ns) / NSEC_PER_SEC), left, taken,
+               (long long)((ends > now ? ends - now : 0) / NSEC_PER_SEC));
+}
+
+void evictor_clear(struct scheduler *scheduler)
+{
+    list_each(link, &scheduler->decisions)
+    {
+        struct evict_decision *decision = container_of(link, struct evict_decision, link);
+        let_go(decision);
+        drop_victims(decision, true);
+        free_decision(decision);
+    }
+    list_each(link, &scheduler->strays)
+    {
+        evict_call_drop(container_of(link, struct evict_call, link), true);
+    }
+    nominations_clear(scheduler);
+    map_clear(&scheduler->evictions);
+}

@@ -1,0 +1,233 @@
+/*
+ * Who need not go after all. See plan_private.h.
+ *
+ * A unit stays when all pods find places all the same: where they are, when nothing but room
+ * matters to anybody, else by placing all of them anew. Loop thread only.
+ */
+#include "scheduler/evict/plan_private.h"
+#include "scheduler/fit.h"
+
+#define SPARE_MOST 65536 /* placements that are tried anew in order to spare units, at most */
+
+/* ---- by placing everything anew -------------------------------------------------------------- */
+
+static void save_places(struct evict_plan *plan, size_t from)
+{
+    plan->saved.n = 0;
+    for (size_t i = from; i < plan->statement.placed.n; i++) {
+        struct sched_task *task = plan->statement.placed.items[i];
+        vec_push(&plan->saved, ((struct evict_place){task, task->node}));
+    }
+}
+
+/* Places everything again where there is room. */
+static bool place_all(struct evict_plan *plan)
+{
+    for (size_t i = 0; i < plan->wants.n; i++)
+        plan->wants.items[i].placed = 0;
+    for (size_t i = 0; i < plan->wants.n; i++)
+        while (plan->wants.items[i].placed < plan->wants.items[i].count)
+            if (!evict_place_freely(plan, &plan->wants.items[i]))
+                return false;
+    return true;
+}
+
+/* Places everything as it was saved. */
+static void place_saved(struct evict_plan *plan)
+{
+    for (size_t i = 0; i < plan->saved.n; i++)
+        (void)statement_place(evict_cache(plan), &plan->statement, plan->saved.items[i].task,
+                              plan->saved.items[i].node);
+}
+
+/* Brings the unit back if all pods find a place all the same. */
+static void try_without(struct evict_plan *plan, struct evict_unit *unit)
+{
+    save_places(plan, 0);
+    evict_unplace_all(plan);
+    evict_bring_back(plan, unit);
+    if (place_all(plan))
+        return;
+    evict_unplace_all(plan);
+    evict_take_again(plan, unit);
+    place_saved(plan);
+}
+
+/* ---- where nothing but room matters -------------------------------------------------- */
+
+static bool is_plain(const struct pod_class *cls)
+{
+    return !cls->rules.term_count && !cls->rules.spread_count && !cls->ports.n && !cls->volumes;
+}
+
+static bool has_room(const struct sched_node *node)
+{
+    for (uint32_t id = 0; id < node->used.n; id++)
+        if (resource_vector_get(&node->used, id) >
+            resource_vector_get(&node->object->allocatable, id))
+            return false;
+    return !node->holds;
+}
+
+/* The candidates that a unit may have, `*ret_end` not included. */
+static uint32_t candidates_of(const struct evict_plan *plan, const struct evict_unit *unit,
+                              uint32_t *ret_end)
+{
+    const struct evict_owner *owner = &plan->owners.items[unit->owner];
+    *ret_end = unit->whole ? owner->first + owner->n : unit->candidate + 1;
+    return unit->whole ? owner->first : unit->candidate;
+}
+
+static bool are_plain(const struct evict_plan *plan, const struct evict_unit *unit)
+{
+    uint32_t end, i = candidates_of(plan, unit, &end);
+    if (plan->job->queue->limits.n)
+        return false;
+    for (size_t k = 0; k < plan->wants.n; k++)
+        if (!is_plain(plan->wants.items[k].group->cls))
+            return false;
+    for (; i < end; i++)
+        if (!is_plain(plan->candidates.items[i].task->pod->cls))
+            return false;
+    return true;
+}
+
+/* The pod of the group that was placed last, or NULL. */
+static struct sched_task *last_placed(const struct evict_plan *plan, const struct task_group *group)
+{
+    for (size_t i = plan->statement.placed.n; i-- > 0;)
+        if (plan->statement.placed.items[i]->group == group)
+            return plan->statement.placed.items[i];
+    return NULL;
+}
+
+/* Whether the job's queue may still have all that is placed. */
+static bool allows_placed(struct evict_plan *plan)
+{
+    bool allowed = true;
+    for (size_t i = 0; i < plan->wants.n && allowed; i++) {
+        struct sched_task *task = last_placed(plan, plan->wants.items[i].group);
+        if (!task)
+            continue;
+        struct sched_node *node = task->node;
+        evict_move(evict_cache(plan), task, TASK_PENDING, NULL);
+        allowed = evict_allows(plan, plan->wants.items[i].group);
+        evict_move(evict_cache(plan), task, TASK_ALLOCATED, node);
+    }
+    return allowed;
+}
+
+/* Brings the unit back if its nodes have room for all that is placed there, too. */
+static bool try_where_it_was(struct evict_plan *plan, struct evict_unit *unit)
+{
+    uint32_t end, i = candidates_of(plan, unit, &end);
+    evict_bring_back(plan, unit);
+    while (i < end && has_room(plan->candidates.items[i].node))
+        i++;
+    if (i == end && allows_placed(plan))
+        return true;
+    evict_take_again(plan, unit);
+    return false;
+}
+
+/* Whether pods could be placed otherwise, so that it might return though it has no room where it
+ * was: not when all are alike and no node has room for one more. */
+static bool may_rearrange(struct evict_plan *plan)
+{
+    const struct task_group *group = plan->wants.items[0].group;
+    return plan->wants.n > 1 || fit_best(evict_cache(plan), evict_table_of(plan, group));
+}
+
+static void spare(struct evict_plan *plan, struct evict_unit *unit)
+{
+    bool plain = are_plain(plan, unit);
+    if (plain && try_where_it_was(plan, unit))
+        return;
+    if (plan->order.n * plan->statement.placed.n <= SPARE_MOST && (!plain || may_rearrange(plan)))
+        try_without(plan, unit);
+}
+
+/* ---- jobs that go whole though a part of them would do ----------------------------------------
+ */
+
+static bool keeps_minimum(const struct evict_owner *owner)
+{
+    return (int64_t)job_have(owner->job) >= owner->minimum && job_roles_ready(owner->job);
+}
+
+/* Single pods went before the rest of their job did. Those without which the pods find places are
+ * brought back, whatever is left of the job then; which ones, into plan->returned. */
+static void return_singles(struct evict_plan *plan, uint32_t number)
+{
+    plan->returned.n = 0;
+    for (size_t i = 0; i < plan->order.n; i++) {
+        const uint32_t index = plan->order.items[i];
+        struct evict_unit *unit = &plan->units.items[index];
+        if (unit->owner != number || unit->whole || !unit->away)
+            continue;
+        spare(plan, unit);
+        if (!unit->away)
+            vec_push(&plan->returned, index);
+    }
+}
+
+/* What went as a whole is single pods from now on, since others of the job stay. */
+static void dissolve(struct evict_plan *plan, uint32_t number)
+{
+    struct evict_owner *owner = &plan->owners.items[number];
+    for (uint32_t i = owner->first; i < owner->first + owner->n; i++) {
+        struct evict_candidate *candidate = &plan->candidates.items[i];
+        if (evict_is_there(candidate) || !plan->units.items[candidate->unit - 1].whole)
+            continue;
+        plan->units.items[candidate->unit - 1].away = false;
+        vec_push(&plan->units, ((struct evict_unit){number, i, false, true,
+                                                    evict_candidate_cost(plan, candidate)}));
+        candidate->unit = (uint32_t)plan->units.n;
+    }
+    owner->gone = false;
+    plan->cursor = 0;
+    evict_order_units(plan, 0);
+}
+
+/* When single pods of a job that is gone can stay, and are enough for it, the rest of it did not
+ * have to go whole either. */
+static void spare_part(struct evict_plan *plan, uint32_t number)
+{
+    return_singles(plan, number);
+    if (!plan->returned.n)
+        return;
+    if (keeps_minimum(&plan->owners.items[number])) {
+        dissolve(plan, number);
+        return;
+    }
+    for (size_t i = 0; i < plan->returned.n; i++)
+        evict_take_again(plan, &plan->units.items[plan->returned.items[i]]);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static void spare_unit(struct evict_plan *plan, struct evict_unit *unit)
+{
+    if (!evict_may_return(plan, unit))
+        return;
+    spare(plan, unit);
+    if (unit->whole && !unit->away)
+        plan->cursor = 0; /* single pods of the job, which could not return without it, may now */
+}
+
+bool evict_spare(struct evict_plan *plan)
+{
+    const size_t at = plan->cursor++;
+    if (at < plan->order.n) {
+        spare_unit(plan, &plan->units.items[plan->order.items[at]]);
+        return false;
+    }
+    size_t owner = at - plan->order.n;
+    while (owner < plan->owners.n && !plan->owners.items[owner].gone)
+        owner++;
+    if (owner == plan->owners.n)
+        return true;
+    plan->cursor = plan->order.n + owner + 1;
+    spare_part(plan, (uint32_t)owner);
+    return false;
+}

@@ -1,0 +1,423 @@
+/*
+ * Evictions come to an end: whole runs of the scheduler, in which whoever is evicted is made again
+ * as the job controller does and waits in its queue. Once nothing else happens any more nobody is
+ * evicted after a while, gangs run whole or not at all, and nothing waits that has room.
+ *
+ * A failing seed is repeated with PUMICE_SEED: see property.h.
+ */
+#include "property.h"
+
+#define SECOND NSEC_PER_SEC
+#define GRACE (2 * NSEC_PER_SEC)
+#define REST 180 /* seconds within which evictions end */
+
+/* Whether a job may have others evicted for pods above its minimum. */
+#define GREEDY "false"
+#define MODEST "true"
+
+#define CONF(actions, starving, gang, drf, shares)                                                 \
+    "actions: \"" actions "\"\n"                                                                   \
+    "tiers:\n"                                                                                     \
+    "- plugins:\n"                                                                                 \
+    "  - name: priority\n"                                                                         \
+    "  - name: gang\n"                                                                             \
+    "    enableJobStarving: " starving "\n"                                                        \
+    "    enablePreemptable: " gang "\n"                                                            \
+    "  - name: conformance\n"                                                                      \
+    "- plugins:\n"                                                                                 \
+    "  - name: overcommit\n"                                                                       \
+    "  - name: drf\n"                                                                              \
+    "    enablePreemptable: " drf "\n"                                                             \
+    "  - name: predicates\n"                                                                       \
+    "  - name: " shares "\n"                                                                       \
+    "  - name: nodeorder\n"
+
+#define ALL "enqueue, allocate, preempt, reclaim, backfill"
+#define WHOLE "enqueue, allocate, gangpreempt, gangreclaim, backfill"
+
+#define SHIPPED CONF(ALL, MODEST, "false", "false", "proportion")
+#define ELASTIC CONF(ALL, GREEDY, "false", "false", "proportion")
+#define EQUAL CONF(ALL, GREEDY, "false", "true", "proportion")
+
+static const char *const confs[] = {
+    SHIPPED,
+    ELASTIC,
+    EQUAL,
+    CONF(ALL, MODEST, "true", "true", "proportion"),
+    CONF(ALL, MODEST, "false", "false", "capacity"),
+    CONF(ALL, GREEDY, "true", "true", "capacity"),
+    CONF(WHOLE, MODEST, "false", "false", "proportion"),
+    CONF(WHOLE, GREEDY, "false", "false", "capacity"),
+};
+
+/* ---- kubelets and the job controller --------------------------------------------------------- */
+
+static void make_again(struct cluster *c, struct test_pod *pod)
+{
+    pod->gone = true;
+    show_pod(c, pod);
+    cleanup_free char *name = xstrdup(pod->name);
+    add_pod_labelled(c, name, pod->group, pod->role, pod->labels, pod->spec);
+}
+
+/* Pods of this role are on a node whose kubelet does not end them. */
+#define STUCK "stuck"
+
+/* One second goes by; how many were evicted in it. */
+static unsigned tick(struct cluster *c)
+{
+    unsigned evicted = 0;
+    run_for(c, SECOND);
+    for (size_t i = 0; i < c->pod_list.n; i++) {
+        struct test_pod *pod = c->pod_list.items[i];
+        if (pod->gone)
+            continue;
+        if (pod->deleted && strcmp(pod->role, STUCK) == 0)
+            continue;
+        if (pod->deleted && loop_wall(c->loop) >= pod->deletion_ns) {
+            if (getenv("PUMICE_SEED"))
+                print_message("%s of %s went from %s\n", pod->name, pod->group, pod->node);
+            make_again(c, pod);
+            evicted++;
+        } else if (pod->deleted || (pod->node[0] && strcmp(pod->phase, "Pending") == 0)) {
+            pod->phase = "Running";
+            show_pod(c, pod);
+        }
+    }
+    return evicted;
+}
+
+static unsigned ticks(struct cluster *c, unsigned seconds)
+{
+    unsigned evicted = 0;
+    for (unsigned i = 0; i < seconds; i++)
+        evicted += tick(c);
+    return evicted;
+}
+
+/* ---- what there is --------------------------------------------------------------------------- */
+
+static struct cluster *rest_new(const char *conf)
+{
+    struct cluster *c = cluster_new(conf);
+    c->grace_ns = GRACE;
+    cache_budgets_known(&c->scheduler->cache);
+    for (int i = 0; i < 4; i++) {
+        cleanup_free char *json = xasprintf(
+            "{\"metadata\":{\"name\":\"c%d\",\"uid\":\"c-%d\",\"resourceVersion\":\"%llu\"},"
+            "\"value\":%d}",
+            i, i, (unsigned long long)++c->rv, i);
+        show(c->priorityclasses, false, false, str_of(json));
+    }
+    return c;
+}
+
+static void add_job(struct cluster *c, const char *name, const char *queue, unsigned priority,
+                    unsigned min, unsigned count, const char *cpu)
+{
+    cleanup_free char *spec =
+        xasprintf("\"queue\":\"%s\",\"minMember\":%u,\"priorityClassName\":\"c%u\","
+                  "\"minResources\":{\"cpu\":\"%u\"}",
+                  queue, min, priority, min);
+    add_group(c, name, spec);
+    add_pods(c, name, "w", count, cpu);
+}
+
+/* ---- by hand --------------------------------------------------------------------------------- */
+
+static void elastic_queues_share_and_rest(void **state)
+{
+    (void)state;
+    struct cluster *c = rest_new(ELASTIC);
+    add_nodes(c, 4, 4);
+    add_queue(c, "a", "", "\"weight\":1");
+    add_queue(c, "b", "", "\"weight\":1");
+    add_job(c, "a", "a", 0, 1, 16, "1");
+    (void)ticks(c, 10);
+    assert_int_equal(bound(c, "a", NULL), 16);
+    add_job(c, "b", "b", 0, 1, 16, "1");
+    assert_int_equal(ticks(c, REST), 8);
+    assert_int_equal(bound(c, "a", NULL), 8);
+    assert_int_equal(bound(c, "b", NULL), 8);
+    assert_int_equal(ticks(c, REST), 0);
+    check(c);
+    cluster_free(c);
+}
+
+static void equal_jobs_share_and_rest(void **state)
+{
+    (void)state;
+    struct cluster *c = rest_new(EQUAL);
+    add_nodes(c, 3, 4);
+    add_queue(c, "q", "", "\"weight\":1");
+    add_job(c, "a", "q", 1, 1, 12, "1");
+    (void)ticks(c, 10);
+    add_job(c, "b", "q", 1, 1, 12, "1");
+    add_job(c, "d", "q", 1, 1, 12, "1");
+    (void)ticks(c, REST);
+    assert_int_equal(bound(c, "a", NULL) + bound(c, "b", NULL) + bound(c, "d", NULL), 12);
+    assert_int_equal(ticks(c, REST), 0);
+    check(c);
+    cluster_free(c);
+}
+
+static void priorities_settle(void **state)
+{
+    (void)state;
+    struct cluster *c = rest_new(SHIPPED);
+    add_nodes(c, 2, 4);
+    add_queue(c, "q", "", "\"weight\":1");
+    add_job(c, "low", "q", 0, 4, 4, "1");
+    add_job(c, "mid", "q", 1, 4, 4, "1");
+    (void)ticks(c, 10);
+    add_job(c, "high", "q", 2, 4, 4, "1");
+    assert_int_equal(ticks(c, REST), 4);
+    assert_int_equal(bound(c, "high", NULL), 4);
+    assert_int_equal(bound(c, "mid", NULL), 4);
+    assert_int_equal(bound(c, "low", NULL), 0);
+    check(c);
+    cluster_free(c);
+}
+
+/* Pods above the minimum get the places that are held for them. */
+static void pods_above_the_minimum_come(void **state)
+{
+    (void)state;
+    struct cluster *c = rest_new(ELASTIC);
+    add_nodes(c, 1, 4);
+    add_queue(c, "q", "", "\"weight\":1");
+    add_job(c, "low", "q", 0, 1, 4, "1");
+    (void)ticks(c, 10);
+    add_job(c, "high", "q", 2, 1, 2, "2");
+    assert_int_equal(ticks(c, 40), 4);
+    assert_int_equal(bound(c, "high", NULL), 2);
+    assert_int_equal(ticks(c, REST), 0);
+    check(c);
+    cluster_free(c);
+}
+
+/* What had been found in vain is looked at again once those who might go run. */
+static void borrowers_give_back_once_they_run(void **state)
+{
+    (void)state;
+    struct cluster *c = rest_new(SHIPPED);
+    add_nodes(c, 1, 4);
+    add_queue(c, "a", "", "\"weight\":1");
+    add_queue(c, "b", "", "\"weight\":1");
+    add_job(c, "a", "a", 0, 1, 4, "1");
+    run(c); /* bound, and not running */
+    assert_int_equal(bound(c, "a", NULL), 4);
+    add_job(c, "b", "b", 0, 2, 2, "1");
+    run(c);
+    run(c);
+    assert_int_equal(bound(c, "b", NULL), 0);
+    (void)ticks(c, 60);
+    assert_int_equal(bound(c, "b", NULL), 2);
+    check(c);
+    cluster_free(c);
+}
+
+/* A full node, and a gang of priority 2 that wants it; for some reason nobody may go. */
+static struct cluster *vain_new(const char *meta, const char *labels)
+{
+    struct cluster *c = rest_new(SHIPPED);
+    cleanup_free char *spec = cpu_spec("1");
+    add_nodes(c, 1, 4);
+    add_queue(c, "q", "", "\"weight\":1");
+    add_group_meta(c, "low", meta, "\"queue\":\"q\",\"minMember\":4,\"priorityClassName\":\"c1\"");
+    for (unsigned i = 0; i < 4; i++) {
+        cleanup_free char *name = xasprintf("low-%u", i);
+        add_pod_labelled(c, name, "low", "w", labels, spec);
+    }
+    (void)ticks(c, 5);
+    add_job(c, "high", "q", 2, 4, 4, "1");
+    return c;
+}
+
+static void assert_vain(struct cluster *c, bool vain)
+{
+    assert_int_equal(ticks(c, 90), vain ? 0 : 4);
+    assert_int_equal(bound(c, "high", NULL), vain ? 0 : 4);
+    assert_int_equal(bound(c, "low", NULL), vain ? 4 : 0);
+}
+
+static void a_job_that_may_go_now_goes(void **state)
+{
+    (void)state;
+    struct cluster *c = vain_new(",\"annotations\":{\"volcano.sh/preemptable\":\"false\"}", "");
+    assert_vain(c, true);
+    struct test_group *low = find_group(c, "low");
+    free(low->meta);
+    low->meta = xstrdup("");
+    show_group(c, low);
+    assert_vain(c, false);
+    cluster_free(c);
+}
+
+static void pods_that_may_go_now_go(void **state)
+{
+    (void)state;
+    struct cluster *c = vain_new("", "\"volcano.sh/preemptable\":\"false\"");
+    assert_vain(c, true);
+    for (unsigned i = 0; i < 4; i++) {
+        cleanup_free char *name = xasprintf("low-%u", i);
+        struct test_pod *pod = find_pod(c, name);
+        free(pod->labels);
+        pod->labels = xstrdup("");
+        show_pod(c, pod);
+    }
+    assert_vain(c, false);
+    cluster_free(c);
+}
+
+static void a_job_that_is_less_important_now_goes(void **state)
+{
+    (void)state;
+    struct cluster *c = vain_new("", "");
+    struct test_group *low = find_group(c, "low");
+    free(low->spec);
+    low->spec = xstrdup("\"queue\":\"q\",\"minMember\":4,\"priorityClassName\":\"c3\"");
+    show_group(c, low);
+    assert_vain(c, true);
+    free(low->spec);
+    low->spec = xstrdup("\"queue\":\"q\",\"minMember\":4,\"priorityClassName\":\"c0\"");
+    show_group(c, low);
+    assert_vain(c, false);
+    cluster_free(c);
+}
+
+static void show_budget(struct cluster *c, struct store *budgets, int allowed)
+{
+    cleanup_free char *json = xasprintf(
+        "{\"metadata\":{\"name\":\"b\",\"namespace\":\"ns\",\"uid\":\"b\",\"resourceVersion\":"
+        "\"%llu\"},\"spec\":{\"selector\":{\"matchLabels\":{\"app\":\"x\"}}},\"status\":{"
+        "\"disruptionsAllowed\":%d}}",
+        (unsigned long long)++c->rv, allowed);
+    show(budgets, false, false, str_of(json));
+}
+
+static void whom_a_budget_lets_go_now_goes(void **state)
+{
+    (void)state;
+    struct cluster *c = vain_new("", "\"app\":\"x\"");
+    struct store *budgets = store_new(&poddisruptionbudget_store_type);
+    scheduler_follow_budgets(c->scheduler, budgets);
+    sync_store(budgets, 0);
+    show_budget(c, budgets, 3);
+    assert_vain(c, true);
+    show_budget(c, budgets, 4);
+    assert_vain(c, false);
+    cluster_free(c);
+    store_free(budgets);
+}
+
+/* One pod should leave and does not; after a minute another goes in its place. */
+static void who_does_not_leave_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct cluster *c = rest_new(SHIPPED);
+    add_nodes(c, 2, 4);
+    add_queue(c, "q", "", "\"weight\":1");
+    add_group(c, "stuck", "\"queue\":\"q\",\"minMember\":1,\"priorityClassName\":\"c0\"");
+    add_pods(c, "stuck", STUCK, 1, "4");
+    add_job(c, "other", "q", 1, 1, 1, "4");
+    (void)ticks(c, 5);
+    struct test_pod *stuck = find_pod(c, "stuck-stuck-0");
+    stuck->deleted = true;
+    stuck->deletion_ns = loop_wall(c->loop) + GRACE;
+    show_pod(c, stuck);
+    add_job(c, "high", "q", 2, 1, 1, "4");
+    assert_int_equal(ticks(c, 50), 0);
+    assert_int_equal(ticks(c, 70), 1);
+    assert_int_equal(bound(c, "high", NULL), 1);
+    assert_int_equal(bound(c, "other", NULL), 0);
+    cluster_free(c);
+}
+
+/* ---- at random ------------------------------------------------------------------------------- */
+
+static unsigned below(struct rng *rng, unsigned n)
+{
+    return (unsigned)rng_below(rng, n);
+}
+
+static void add_queues(struct cluster *c, struct rng *rng, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        cleanup_free char *name = xasprintf("q%u", i);
+        cleanup_free char *spec =
+            xasprintf("\"weight\":%u,\"deserved\":{\"cpu\":\"%u\"}%s", 1 + below(rng, 3),
+                      1 + below(rng, 8), below(rng, 6) ? "" : ",\"reclaimable\":false");
+        add_queue(c, name, "", spec);
+    }
+}
+
+static void add_random_job(struct cluster *c, struct rng *rng, unsigned number, unsigned queues)
+{
+    cleanup_free char *name = xasprintf("j%u", number);
+    cleanup_free char *queue = xasprintf("q%u", below(rng, queues));
+    unsigned count = 1 + below(rng, 8), min = 1 + below(rng, count);
+    add_job(c, name, queue, below(rng, 4), min, count, below(rng, 3) ? "1" : "2");
+}
+
+/* A gang that has started has its minimum. */
+static void check_gangs(struct cluster *c)
+{
+    for (size_t i = 0; i < c->group_list.n; i++) {
+        const struct test_group *group = c->group_list.items[i];
+        const struct sched_job *job = cache_job(&c->scheduler->cache, "ns", group->name);
+        unsigned there = bound(c, group->name, NULL);
+        if (there && (int64_t)there < job->min_member)
+            fail_msg("%s has %u of %d pods", group->name, there, job->min_member);
+    }
+}
+
+static void live(uint64_t seed, unsigned steps)
+{
+    struct rng rng;
+    rng_seed(&rng, seed);
+    struct cluster *c = rest_new(confs[seed % ARRAY_SIZE(confs)]);
+    unsigned queues = 1 + below(&rng, 3), nodes = 2 + below(&rng, 3);
+    for (unsigned i = 0; i < nodes; i++) {
+        cleanup_free char *name = xasprintf("n%u", i);
+        add_node(c, name, 2 + (int)below(&rng, 5));
+    }
+    add_queues(c, &rng, queues);
+    for (unsigned i = 0; i < steps; i++) {
+        add_random_job(c, &rng, i, queues);
+        (void)ticks(c, below(&rng, 12));
+        check(c);
+    }
+    (void)ticks(c, REST);
+    unsigned late = ticks(c, REST);
+    if (late)
+        fail_msg("%u were evicted when all should have been at rest", late);
+    check_gangs(c);
+    check(c);
+    cluster_free(c);
+}
+
+static void evictions_end(void **state)
+{
+    (void)state;
+    property_run(&(struct property){.live = live, .seeds = 24, .steps = 6, .alone_steps = 6});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(elastic_queues_share_and_rest),
+        cmocka_unit_test(equal_jobs_share_and_rest),
+        cmocka_unit_test(priorities_settle),
+        cmocka_unit_test(pods_above_the_minimum_come),
+        cmocka_unit_test(borrowers_give_back_once_they_run),
+        cmocka_unit_test(a_job_that_may_go_now_goes),
+        cmocka_unit_test(pods_that_may_go_now_go),
+        cmocka_unit_test(a_job_that_is_less_important_now_goes),
+        cmocka_unit_test(whom_a_budget_lets_go_now_goes),
+        cmocka_unit_test(who_does_not_leave_is_not_waited_for),
+        cmocka_unit_test(evictions_end),
+    };
+    log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

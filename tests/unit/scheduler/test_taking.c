@@ -1,0 +1,115 @@
+/*
+ * When a job for which nobody could be evicted is looked at again, though no pod has come or gone.
+ * What becomes of a decision is another's matter.
+ */
+#include "cluster.h"
+
+#include "scheduler/evict/evictor.h"
+
+void __wrap_evictor_decide(struct scheduler *scheduler, struct sched_job *job,
+                           struct evict_plan *plan, const char *action);
+
+static unsigned decisions;
+
+void __wrap_evictor_decide(struct scheduler *scheduler, struct sched_job *job,
+                           struct evict_plan *plan, const char *action)
+{
+    (void)scheduler;
+    (void)plan;
+    assert_string_equal(job->name, "high");
+    assert_string_equal(action, "preempt");
+    decisions++;
+}
+
+#define CONF(plugins)                                                                              \
+    "actions: \"enqueue, allocate, preempt\"\ntiers:\n- plugins:\n  - name: priority\n"            \
+    "  - name: gang\n    enablePreemptable: false\n  - name: predicates\n" plugins
+
+/* A pod of job "low" runs on the one CPU that there is; since `age_s` seconds. */
+static void put_runner(struct cluster *c, const char *labels, int64_t age_s)
+{
+    cleanup_arena struct arena arena = ARENA_INIT;
+    char since[TIME_TEXT_MAX];
+    (void)time_format(since, loop_wall(c->loop) - age_s * NSEC_PER_SEC);
+    show(c->pods, false, false,
+         arena_printf(&arena,
+                      "{\"metadata\":{\"name\":\"low-0\",\"namespace\":\"ns\",\"uid\":\"low-0\","
+                      "\"resourceVersion\":\"%llu\",\"labels\":{%s},\"annotations\":{"
+                      "\"scheduling.k8s.io/group-name\":\"low\"}},\"spec\":{\"schedulerName\":"
+                      "\"volcano\",\"nodeName\":\"n0\",\"containers\":[{\"resources\":{"
+                      "\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Running\","
+                      "\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"True\","
+                      "\"lastTransitionTime\":\"%s\"}]}}",
+                      (unsigned long long)++c->rv, labels, since));
+}
+
+/* One job runs, and a more important one waits. */
+static struct cluster *world_new(const char *conf, const char *labels, int64_t age_s)
+{
+    struct cluster *c = cluster_new(conf);
+    cleanup_arena struct arena arena = ARENA_INIT;
+    decisions = 0;
+    show(c->priorityclasses, false, false,
+         arena_printf(&arena,
+                      "{\"metadata\":{\"name\":\"high\",\"uid\":\"c\",\"resourceVersion\":"
+                      "\"%llu\"},\"value\":100}",
+                      (unsigned long long)++c->rv));
+    add_nodes(c, 1, 1);
+    add_group(c, "low", "\"minMember\":1");
+    put_runner(c, labels, age_s);
+    run(c);
+    add_group(c, "high", "\"minMember\":1,\"priorityClassName\":\"high\"");
+    add_pods(c, "high", "w", 1, "1");
+    return c;
+}
+
+static void a_cooldown_that_ends_is_noticed(void **state)
+{
+    (void)state;
+    struct cluster *c =
+        world_new(CONF("  - name: cdp\n"), "\"volcano.sh/cooldown-time\":\"60s\"", 10);
+    cache_budgets_known(&c->scheduler->cache);
+    run_for(c, 40 * NSEC_PER_SEC);
+    assert_int_equal(decisions, 0);
+    run_for(c, 20 * NSEC_PER_SEC);
+    assert_true(decisions > 0);
+    cluster_free(c);
+}
+
+static void show_budget(struct cluster *c, struct store *budgets, int allowed)
+{
+    cleanup_arena struct arena arena = ARENA_INIT;
+    show(budgets, false, false,
+         arena_printf(&arena,
+                      "{\"metadata\":{\"name\":\"b\",\"namespace\":\"ns\",\"uid\":\"b\","
+                      "\"resourceVersion\":\"%llu\"},\"spec\":{\"selector\":{}},\"status\":{"
+                      "\"disruptionsAllowed\":%d}}",
+                      (unsigned long long)++c->rv, allowed));
+}
+
+static void a_budget_that_lets_go_is_noticed(void **state)
+{
+    (void)state;
+    struct cluster *c = world_new(CONF(""), "", 10);
+    struct store *budgets = store_new(&poddisruptionbudget_store_type);
+    scheduler_follow_budgets(c->scheduler, budgets);
+    sync_store(budgets, c->rv);
+    show_budget(c, budgets, 0);
+    run_for(c, 60 * NSEC_PER_SEC);
+    assert_int_equal(decisions, 0);
+    show_budget(c, budgets, 1);
+    run_for(c, 40 * NSEC_PER_SEC);
+    assert_true(decisions > 0);
+    cluster_free(c);
+    store_free(budgets);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cooldown_that_ends_is_noticed),
+        cmocka_unit_test(a_budget_that_lets_go_is_noticed),
+    };
+    log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
