@@ -197,9 +197,9 @@ def ctest(run, *selection, env=None):
                                   "--output-on-failure", "--output-junit", report, env=env))
 
 
-def pytest(run, *arguments, env=None, cache=("-p", "no:cacheprovider"), each_line=None):
+def pytest(run, *arguments, env=None, cache=("-p", "no:cacheprovider"), each_line=None, report=None):
     """A pytest run, in the environment that tests/venv makes."""
-    report = OUTPUT / f"{run.name}.xml"
+    report = OUTPUT / f"{report or run.name}.xml"
     report.unlink(missing_ok=True)
     python = Path(output_of("tests/venv")) / "bin" / "python"
     run.junit(report, run.command(python, "-m", "pytest", *cache, "--color=no",
@@ -225,8 +225,9 @@ def pytest_twice(run, *arguments, env=None):
     to be found, but of no more than a moment on a machine that others use, too. Many are no accident, and what a
     sanitizer finds stands.
     """
-    cache = OUTPUT / f"{run.name}-cache"
+    cache, second = OUTPUT / f"{run.name}-cache", f"{run.name}-second"
     shutil.rmtree(cache, ignore_errors=True)
+    (OUTPUT / f"{second}.xml").unlink(missing_ok=True)
     pytest_in_lanes(run, *arguments, env=env, cache=("-o", f"cache_dir={cache}"))
     failed = run.failed
     if not 0 < failed <= UNSTEADY_MOST or sanitizer_spoke(OUTPUT / f"{run.name}.xml"):
@@ -234,7 +235,7 @@ def pytest_twice(run, *arguments, env=None):
     run.failed = 0
     before = run.passed
     pytest(run, "--last-failed", "--last-failed-no-failures=none", *arguments, env=env,
-           cache=("-o", f"cache_dir={cache}"))
+           cache=("-o", f"cache_dir={cache}"), report=second)
     run.unsteady = run.passed - before
     if run.passed - before + run.failed < failed:
         run.count(False, f"{failed} tests failed, and the second try ran fewer")

@@ -329,7 +329,7 @@ static void took_too_long(void *arg)
     struct reflector *reflector = arg;
     struct error err = ERROR_INIT;
 
-    kube_cancel(reflector->transport, reflector->call);
+    kube_give_up(reflector->transport, reflector->call);
     leave_watch(reflector);
     error_set(&err, ERROR_RETRY, "the stream did not end in its time: the connection is dead");
     watch_failed(reflector, &err, 0, false);

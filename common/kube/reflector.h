@@ -5,10 +5,10 @@
  * resourceVersion with bookmarks; resumes after any break; lists again on 410, be it a status or an
  * ERROR event inside a 200 stream, and when the server failed ten watches in a row. Streams end at
  * a random 40 to 50 s by timeoutSeconds, after a last bookmark; one that does not end 5 s later is
- * dead, so that silence of any kind is noticed within a minute. Back-off 0.2 s to 30 s with jitter,
- * Retry-After honoured (up to 5 minutes); a watch that ends at once without an event counts as a
- * failure, so nothing ever spins. A broken line ends the stream and resumes after the last good
- * event. Loop thread only.
+ * dead, and so is its connection if it is silent, so that silence of any kind is noticed within a
+ * minute. Back-off 0.2 s to 30 s with jitter, Retry-After honoured (up to 5 minutes); a watch that
+ * ends at once without an event counts as a failure, so nothing ever spins. A broken line ends the
+ * stream and resumes after the last good event. Loop thread only.
  */
 #ifndef PUMICE_KUBE_REFLECTOR_H
 #define PUMICE_KUBE_REFLECTOR_H

@@ -69,6 +69,7 @@ struct kube_transport;
 struct kube_transport_ops {
     struct kube_call *(*start)(struct kube_transport *transport, const struct kube_call_spec *spec);
     void (*cancel)(struct kube_transport *transport, struct kube_call *call);
+    void (*give_up)(struct kube_transport *transport, struct kube_call *call); /* NULL: as cancel */
     void (*free)(struct kube_transport *transport);
 };
 
@@ -88,6 +89,19 @@ static inline struct kube_call *kube_start(struct kube_transport *transport,
 static inline void kube_cancel(struct kube_transport *transport, struct kube_call *call)
 {
     transport->ops->cancel(transport, call);
+}
+
+/*
+ * Like kube_cancel, for a call that should have ended long ago: its connection is closed too,
+ * unless something came over it a moment ago. Else the next call would go over a connection that is
+ * dead.
+ */
+static inline void kube_give_up(struct kube_transport *transport, struct kube_call *call)
+{
+    if (transport->ops->give_up)
+        transport->ops->give_up(transport, call);
+    else
+        transport->ops->cancel(transport, call);
 }
 
 /* Cancels what is under way and frees. NULL is fine. */

@@ -91,6 +91,13 @@ static void cancel(struct kube_transport *base, struct kube_call *call)
     lane_wake(lane);
 }
 
+static void give_up(struct kube_transport *base, struct kube_call *call)
+{
+    if (call->easy)
+        lane_suspect(call->lane, call);
+    cancel(base, call);
+}
+
 /* ---- the end of a call ----------------------------------------------------------------------- */
 
 static void end(struct kube_call *call, struct kube_result *result)
@@ -331,6 +338,7 @@ static void transport_free(struct kube_transport *base)
 static const struct kube_transport_ops ops = {
     .start = start,
     .cancel = cancel,
+    .give_up = give_up,
     .free = transport_free,
 };
 

@@ -6,6 +6,7 @@ the server in a row) are unit tests on a virtual clock.
 """
 
 import time
+from contextlib import ExitStack
 
 import pytest
 
@@ -63,16 +64,16 @@ def things(api, ns):
 @pytest.fixture
 def follow(controlplane, proxy, things):
     """follow(direct=False): a follower of the things, through the proxy unless direct."""
+    direct_way = controlplane.kubeconfig()
+    through_proxy = proxy.kubeconfig(direct_way)
     running = []
-
-    def start(direct=False):
-        kubeconfig = controlplane.kubeconfig()
-        running.append(Follower(kubeconfig if direct else proxy.kubeconfig(kubeconfig), things.path))
-        return running[-1]
-    yield start
-    for follower in running:
-        follower.stop()
-        assert not follower.complaints
+    with ExitStack() as all_of_them:
+        def start(direct=False):
+            one = Follower(direct_way if direct else through_proxy, things.path)
+            running.append(all_of_them.enter_context(one))
+            return one
+        yield start
+    assert not [complaint for follower in running for complaint in follower.complaints]
 
 
 def synced(follower):
@@ -150,18 +151,21 @@ def test_410_on_the_second_page(proxy, follow, things):
 
 
 def test_a_dead_connection_is_noticed_within_a_minute(proxy, follow, things):
-    """C1 (d), and beside it a follower with nothing to see: it goes on for as long without a fault."""
-    proxy.add(watch({"type": "watch_silence", "connection": True}))
+    """C1 (d), by some followers, since each draws when its stream has to end; and beside them one with nothing to see:
+    it goes on for as long without a fault."""
+    proxy.add(watch({"type": "watch_silence", "connection": True}, times=8))
     quiet = follow(direct=True)
-    follower = follow()
-    synced(follower)
-    synced(quiet)
-    began = follower.now()
+    followers = [follow() for _ in range(8)]
+    for one in (*followers, quiet):
+        synced(one)
+    began = quiet.now()
     things.add("c")
-    wait_until(lambda: follower.seen("add", f"{things.ns}/c"), 65, "the new object to be seen")
-    assert follower.now() - began <= 60
-    same(follower, things)
-    assert follower.stop()["lists"] == 1
+    for one in followers:
+        wait_until(lambda: one.seen("add", f"{things.ns}/c"), 65, lambda: f"the new object to be seen {one.lines}")
+    assert quiet.now() - began <= 60
+    for one in followers:
+        same(one, things)
+        assert one.stop()["lists"] == 1
     time.sleep(max(0, 55 - quiet.now()))
     things.add("d")
     same(quiet, things)

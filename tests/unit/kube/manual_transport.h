@@ -23,7 +23,7 @@ struct manual {
     struct kube_transport base; /* first */
     struct loop *loop;
     struct kube_call *calls; /* under way, oldest first */
-    unsigned inflight, started, cancelled;
+    unsigned inflight, started, cancelled, given_up;
     void (*on_start)(struct kube_call *call, void *arg); /* may be NULL; must not answer */
     void (*on_end)(struct kube_call *call, void *arg);   /* answered or cancelled; may be NULL */
     void *arg;
@@ -75,6 +75,13 @@ static inline void manual_cancel(struct kube_transport *base, struct kube_call *
     manual_drop(call);
 }
 
+static inline void manual_give_up(struct kube_transport *base, struct kube_call *call)
+{
+    struct manual *manual = container_of(base, struct manual, base);
+    manual->given_up++;
+    manual_drop(call);
+}
+
 static inline void manual_free(struct kube_transport *base)
 {
     struct manual *manual = container_of(base, struct manual, base);
@@ -85,8 +92,10 @@ static inline void manual_free(struct kube_transport *base)
 
 static inline struct manual *manual_new(struct loop *loop)
 {
-    static const struct kube_transport_ops ops = {
-        .start = manual_start, .cancel = manual_cancel, .free = manual_free};
+    static const struct kube_transport_ops ops = {.start = manual_start,
+                                                  .cancel = manual_cancel,
+                                                  .give_up = manual_give_up,
+                                                  .free = manual_free};
     struct manual *manual = xnew(struct manual);
     manual->base.ops = &ops;
     manual->loop = loop;
