@@ -94,7 +94,8 @@ static void double_free(struct kube_transport *base)
 struct kube_transport *kube_transport_curl_new(struct loop *loop, struct kube_config *config,
                                                const char *user_agent, struct error *err)
 {
-    static const struct kube_transport_ops ops = {double_start, double_cancel, double_free};
+    static const struct kube_transport_ops ops = {
+        .start = double_start, .cancel = double_cancel, .free = double_free};
     assert_non_null(config->server);
     assert_string_equal(user_agent, "pumice-test");
     if (scenario.bad_transport) {
