@@ -19,6 +19,7 @@ import platform
 import re
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -53,19 +54,21 @@ def commit():
 
 
 class State:
-    """Which chunks are done, in a file."""
+    """Which chunks are done, in a file. For all threads."""
 
     def __init__(self, path):
         self.path = path
+        self.lock = threading.Lock()
         self.done = json.loads(path.read_text()) if path.exists() else {}
 
     def note(self, key, seconds):
         """Keeps a finished chunk."""
-        self.done[key] = seconds
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self.path.with_suffix(".new")
-        temporary.write_text(json.dumps(self.done))
-        temporary.replace(self.path)
+        with self.lock:
+            self.done[key] = seconds
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = self.path.with_suffix(".new")
+            temporary.write_text(json.dumps(self.done))
+            temporary.replace(self.path)
 
 
 def fingerprint(program):
