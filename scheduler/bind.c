@@ -10,12 +10,11 @@
 #include "base/log.h"
 #include "loop/backoff.h"
 #include "scheduler/metrics.h"
+#include "scheduler/pod_calls.h"
 #include "scheduler/volumes/binder.h"
-#include "json/writer.h"
 
 #define RETRY_FIRST (500 * NSEC_PER_MSEC)
 #define RETRY_MOST (60 * NSEC_PER_SEC)
-#define READ_TIMEOUT (10 * NSEC_PER_SEC)
 #define READ_FIRST (200 * NSEC_PER_MSEC)
 #define READ_MOST (10 * NSEC_PER_SEC)
 
@@ -74,11 +73,6 @@ static void settle(struct bind_call *call, enum change_kind outcome)
 
 /* ---- reading the pod ------------------------------------------------------------------------- */
 
-static void pod_path(struct buf *path, const struct pod *pod, const char *suffix)
-{
-    buf_printf(path, "/api/v1/namespaces/%s/pods/%s%s", pod->meta.ns, pod->meta.name, suffix);
-}
-
 /* What the pod, read after the bind, says about it. */
 static enum change_kind fate(const struct bind_call *call, const struct pod *now)
 {
@@ -124,18 +118,11 @@ static void read_done(const struct kube_result *result, void *arg)
 static void read_pod(void *arg)
 {
     struct bind_call *call = arg;
-    cleanup_buf struct buf path = BUF_INIT(4096);
     if (!task_of(call)) {
         settle(call, CHANGE_UNBOUND); /* the watch has told meanwhile */
         return;
     }
-    pod_path(&path, call->pod, "");
-    call->read = kube_start(call->scheduler->params.transport,
-                            &(struct kube_call_spec){.method = KUBE_GET,
-                                                     .path = buf_str(&path),
-                                                     .timeout_ns = READ_TIMEOUT,
-                                                     .on_done = read_done,
-                                                     .arg = call});
+    call->read = pod_read(call->scheduler, call->pod, read_done, call);
 }
 
 /* ---- the bind -------------------------------------------------------------------------------- */

@@ -438,12 +438,17 @@ const struct action *sched_config_action(const struct sched_config *config, cons
     return NULL;
 }
 
-bool sched_config_has_plugin(const struct sched_config *config, const char *name)
+struct plugin *sched_config_plugin(const struct sched_config *config, const char *name)
 {
     for (size_t i = 0; i < config->plugins.n; i++)
         if (strcmp(config->plugins.items[i]->type->name, name) == 0)
-            return true;
-    return false;
+            return config->plugins.items[i];
+    return NULL;
+}
+
+bool sched_config_has_plugin(const struct sched_config *config, const char *name)
+{
+    return sched_config_plugin(config, name) != NULL;
 }
 
 bool sched_config_has_action(const struct sched_config *config, const char *name)

@@ -40,6 +40,8 @@ void sched_config_free(struct sched_config *config);
  * has done so. */
 void sched_config_note_askers(struct sched_config *config);
 bool sched_config_has_action(const struct sched_config *config, const char *name);
+/* The plugin of that name, or NULL. */
+struct plugin *sched_config_plugin(const struct sched_config *config, const char *name);
 bool sched_config_has_plugin(const struct sched_config *config, const char *name);
 /* The first mention of the action, or NULL. */
 const struct action *sched_config_action(const struct sched_config *config, const char *name);

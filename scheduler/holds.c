@@ -225,6 +225,15 @@ static bool is_hollow(const struct node_hold *hold, const struct pod_class *cls)
     return false;
 }
 
+/* Lets go one pod of the part; a hold without parts, the one with that index, goes with it. */
+static void let_one_go(struct cache *cache, struct node_hold *hold, struct hold_part *part,
+                       size_t at)
+{
+    let_go(cache, hold, part, 1);
+    if (!hold->parts.n)
+        hold_free(hold, at);
+}
+
 bool holds_remove(struct cache *cache, struct reservation *reservation, struct pod_class *cls,
                   bool any)
 {
@@ -235,9 +244,7 @@ bool holds_remove(struct cache *cache, struct reservation *reservation, struct p
             struct hold_part *part = part_of(hold, cls);
             if (!part || (pass == 0 && !is_hollow(hold, cls)))
                 continue;
-            let_go(cache, hold, part, 1);
-            if (!hold->parts.n)
-                hold_free(hold, at);
+            let_one_go(cache, hold, part, at);
             return true;
         }
     return false;
@@ -251,9 +258,7 @@ bool holds_remove_on(struct cache *cache, struct reservation *reservation,
         struct hold_part *part = hold->node == node ? part_of(hold, cls) : NULL;
         if (!part)
             continue;
-        let_go(cache, hold, part, 1);
-        if (!hold->parts.n)
-            hold_free(hold, at);
+        let_one_go(cache, hold, part, at);
         return true;
     }
     return false;

@@ -75,6 +75,18 @@ enum eviction_kind {
 };
 _Static_assert(EVICT_KIND_COUNT == JOB_TAKING_COUNT, "a job remembers each kind");
 
+/* Between queues, rather than in one. */
+static inline bool eviction_between_queues(enum eviction_kind kind)
+{
+    return kind == EVICT_RECLAIM || kind == EVICT_GANG_RECLAIM;
+}
+
+/* For a job, rather than for one of its pods. */
+static inline bool eviction_for_job(enum eviction_kind kind)
+{
+    return kind == EVICT_GANG_PREEMPT || kind == EVICT_GANG_RECLAIM;
+}
+
 struct eviction {
     enum eviction_kind kind;
     const struct cache *cache;
@@ -83,6 +95,14 @@ struct eviction {
     const struct sched_task *const *candidates; /* in the order in which they would be evicted */
     size_t n;
 };
+
+/* Whether a candidate goes with the one before it: of whole jobs that a queue gives to another the
+ * first pod decides. */
+static inline bool eviction_follows(const struct eviction *eviction, size_t candidate)
+{
+    return eviction->kind == EVICT_GANG_RECLAIM && candidate > 0 &&
+           eviction->candidates[candidate]->job == eviction->candidates[candidate - 1]->job;
+}
 
 /* What the tables over nodes look at themselves for a plugin, because it is not a matter of one
  * node alone: what is enforced, and the weights of scores that are set in relation to other nodes'.

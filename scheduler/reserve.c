@@ -223,10 +223,8 @@ void reserve_decide(struct scheduler *scheduler, struct sched_job *job, bool fit
 
 bool reserve_ranks_priorities(const struct sched_config *config)
 {
-    for (size_t i = 0; i < config->plugins.n; i++)
-        if (config->plugins.items[i]->type == &plugin_priority)
-            return config->plugins.items[i]->enabled[POINT_JOB_ORDER];
-    return false;
+    const struct plugin *priority = sched_config_plugin(config, plugin_priority.name);
+    return priority && priority->enabled[POINT_JOB_ORDER];
 }
 
 /* Whether pods of the class and queue may use the node, and its group as far as that goes. */

@@ -8,8 +8,8 @@
 #include "api/names.h"
 #include "base/log.h"
 #include "scheduler/claim.h"
+#include "scheduler/pod_calls.h"
 #include "scheduler/why.h"
-#include "json/writer.h"
 
 #define UNDER_WAY_MOST 32
 
@@ -28,19 +28,13 @@ static void pump(struct scheduler *scheduler);
 static bool tell_render(struct buf *path, struct buf *body, void *arg)
 {
     const struct teller *teller = arg;
-    const struct kube_meta *meta = &teller->pod->meta;
     struct json_writer writer = json_writer(body);
     char time[TIME_TEXT_MAX];
-    const struct sched_task *task = cache_task(&teller->scheduler->cache, meta->uid);
+    const struct sched_task *task = cache_task(&teller->scheduler->cache, teller->pod->meta.uid);
     if (!task || task->status != TASK_PENDING)
         return false;
     size_t size = time_format(time, loop_wall(teller->scheduler->params.loop));
-    buf_printf(path, "/api/v1/namespaces/%s/pods/%s/status", meta->ns, meta->name);
-    json_w_object(&writer);
-    json_w_member_object(&writer, "metadata");
-    json_w_member_str(&writer, "uid", str_of(meta->uid));
-    json_w_end_object(&writer);
-    json_w_member_object(&writer, "status");
+    pod_patch_status(path, &writer, teller->pod);
     json_w_member_array(&writer, "conditions");
     json_w_object(&writer);
     json_w_member_str(&writer, "type", STR("PodScheduled"));

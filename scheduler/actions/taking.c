@@ -64,11 +64,6 @@ void taking_close(struct action *action)
 
 /* ---- which jobs ------------------------------------------------------------------------------ */
 
-static bool is_between_queues(const struct taking *taking)
-{
-    return taking->type->kind == EVICT_RECLAIM || taking->type->kind == EVICT_GANG_RECLAIM;
-}
-
 /* Differs when somebody may find room, or be evicted, who could not before. */
 static uint64_t state_of(const struct cache *cache)
 {
@@ -131,7 +126,7 @@ static bool may_take(struct scheduler *scheduler, const struct taking *taking,
         !evictor_may(scheduler, job) || !config_job_possible(config, job) ||
         !config_job_starving(config, job))
         return false;
-    return !is_between_queues(taking) ||
+    return !eviction_between_queues(taking->type->kind) ||
            !config_queue_overused(config, &scheduler->cache, job->queue);
 }
 

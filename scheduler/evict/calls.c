@@ -9,11 +9,10 @@
 #include "base/log.h"
 #include "scheduler/evict/evictor_private.h"
 #include "scheduler/metrics.h"
-#include "json/writer.h"
+#include "scheduler/pod_calls.h"
 
 #define RETRY_FIRST NSEC_PER_SEC
 #define RETRY_MOST (5 * NSEC_PER_SEC)
-#define READ_TIMEOUT (10 * NSEC_PER_SEC)
 
 static void ask(void *arg);
 
@@ -156,19 +155,6 @@ static void read_done(const struct kube_result *result, void *arg)
         again(call, "its pod is being changed by others");
 }
 
-static void read_pod(struct evict_call *call)
-{
-    const struct kube_meta *meta = &call->pod->meta;
-    cleanup_buf struct buf path = BUF_INIT(4096);
-    buf_printf(&path, "/api/v1/namespaces/%s/pods/%s", meta->ns, meta->name);
-    call->read = kube_start(call->scheduler->params.transport,
-                            &(struct kube_call_spec){.method = KUBE_GET,
-                                                     .path = buf_str(&path),
-                                                     .timeout_ns = READ_TIMEOUT,
-                                                     .on_done = read_done,
-                                                     .arg = call});
-}
-
 /* ---- the eviction ---------------------------------------------------------------------------- */
 
 static bool evict_render(struct buf *path, struct buf *body, void *arg)
@@ -178,7 +164,7 @@ static bool evict_render(struct buf *path, struct buf *body, void *arg)
     struct json_writer writer = json_writer(body);
     if (!task_of(call))
         return false; /* it terminates, or is gone */
-    buf_printf(path, "/api/v1/namespaces/%s/pods/%s/eviction", meta->ns, meta->name);
+    pod_path(path, call->pod, "/eviction");
     json_w_object(&writer);
     json_w_member_str(&writer, "apiVersion", STR("policy/v1"));
     json_w_member_str(&writer, "kind", STR("Eviction"));
@@ -208,7 +194,7 @@ static void evict_done(const struct kube_result *result, void *arg)
     else if (status == 404)
         is_gone(call);
     else if (status == 409)
-        read_pod(call);
+        call->read = pod_read(call->scheduler, call->pod, read_done, call);
     else if (status >= 400 && status < 500 && !result->by_budget)
         refuse(call, result->error.text);
     else

@@ -51,11 +51,6 @@ static int64_t lost_work(const struct evict_plan *plan, const struct pod *pod)
 
 /* ---- who ------------------------------------------------------------------------------------- */
 
-static bool is_between_queues(const struct evict_plan *plan)
-{
-    return plan->rules.kind == EVICT_RECLAIM || plan->rules.kind == EVICT_GANG_RECLAIM;
-}
-
 /* Whether pods of the job might go at all. Where the plugin priority lets the more important take
  * from the less, these do not take it back for the sake of another plugin. */
 static bool may_give(const struct evict_plan *plan, const struct sched_job *job)
@@ -66,7 +61,7 @@ static bool may_give(const struct evict_plan *plan, const struct sched_job *job)
         return job == plan->job;
     if (job == plan->job)
         return false;
-    if (is_between_queues(plan))
+    if (eviction_between_queues(plan->rules.kind))
         return job->queue != plan->job->queue && job->queue->reclaimable;
     if (job->queue != plan->job->queue)
         return false;
@@ -77,8 +72,8 @@ static bool may_give(const struct evict_plan *plan, const struct sched_job *job)
 
 static bool may_go(const struct evict_plan *plan, const struct sched_task *task, bool best_effort)
 {
-    bool status =
-        task->status == TASK_RUNNING || (task->status == TASK_BOUND && !is_between_queues(plan));
+    bool status = task->status == TASK_RUNNING ||
+                  (task->status == TASK_BOUND && !eviction_between_queues(plan->rules.kind));
     return status && task->node && task->node->object && task->pod->preemptable &&
            (!best_effort || task->pod->cls->best_effort);
 }

@@ -76,6 +76,15 @@ void evictor_start(struct scheduler *scheduler, struct sched_job *job,
         evict_call_start(scheduler, decision, victims[i].task, action);
 }
 
+void evictor_decide(struct scheduler *scheduler, struct sched_job *job,
+                    const struct evict_plan *plan, const char *action)
+{
+    size_t victim_count, place_count;
+    const struct evict_victim *victims = evict_plan_victims(plan, &victim_count);
+    const struct evict_place *places = evict_plan_places(plan, &place_count);
+    evictor_start(scheduler, job, victims, victim_count, places, place_count, action);
+}
+
 void evictor_evict(struct scheduler *scheduler, struct sched_task *task, const char *action)
 {
     if (!scheduler->leading || scheduler->stopping)

@@ -31,10 +31,10 @@ void evictor_init(struct scheduler *scheduler);
 /* Makes the plan's outcome true: victims are Releasing in the cache from now on, their places are
  * held for the job, and all is said and written. `action`: the name that users configured
  * ("preempt"), as a constant. The plan is only to be freed afterwards. */
-void evictor_decide(struct scheduler *scheduler, struct sched_job *job, struct evict_plan *plan,
-                    const char *action);
-/* The same from its parts; at least one victim and one place. Does nothing when the scheduler does
- * not lead (any more) or is about to stop. */
+void evictor_decide(struct scheduler *scheduler, struct sched_job *job,
+                    const struct evict_plan *plan, const char *action);
+/* The same from its parts; at least one victim, those of a job one after the other, and one place.
+ * Does nothing when the scheduler does not lead (any more) or is about to stop. */
 void evictor_start(struct scheduler *scheduler, struct sched_job *job,
                    const struct evict_victim *victims, size_t victim_count,
                    const struct evict_place *places, size_t place_count, const char *action);

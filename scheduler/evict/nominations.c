@@ -6,7 +6,7 @@
 #include "base/intern.h"
 #include "base/log.h"
 #include "scheduler/evict/evictor_private.h"
-#include "json/writer.h"
+#include "scheduler/pod_calls.h"
 
 #define RETRY_FIRST NSEC_PER_SEC
 #define RETRY_MOST (30 * NSEC_PER_SEC)
@@ -54,19 +54,13 @@ static void nomination_free(struct nomination *nomination)
 static bool nominate_render(struct buf *path, struct buf *body, void *arg)
 {
     struct nomination *nomination = arg;
-    const struct kube_meta *meta = &nomination->pod->meta;
     const struct sched_task *task = task_of(nomination);
     struct json_writer writer = json_writer(body);
     if (!task || (!nomination->sent && task->pod->nominated == nomination->node))
         return false;
     intern_put(nomination->sent);
     nomination->sent = intern_ref(nomination->node);
-    buf_printf(path, "/api/v1/namespaces/%s/pods/%s/status", meta->ns, meta->name);
-    json_w_object(&writer);
-    json_w_member_object(&writer, "metadata");
-    json_w_member_str(&writer, "uid", str_of(meta->uid));
-    json_w_end_object(&writer);
-    json_w_member_object(&writer, "status");
+    pod_patch_status(path, &writer, nomination->pod);
     json_w_key(&writer, STR("nominatedNodeName"));
     if (nomination->node[0])
         json_w_str(&writer, str_of(nomination->node));

@@ -142,16 +142,12 @@ static void give_up(struct evict_plan *plan, enum evict_outcome outcome)
     plan->stage = EVICT_PLACE;
 }
 
-static bool is_between_queues(const struct evict_plan *plan)
-{
-    return plan->rules.kind == EVICT_RECLAIM || plan->rules.kind == EVICT_GANG_RECLAIM;
-}
-
 /* Whether the queue may have others' room for one more such pod. */
 static bool is_entitled(const struct evict_plan *plan, const struct task_group *group)
 {
-    return !is_between_queues(plan) || config_preemptive(plan->scheduler->config, evict_cache(plan),
-                                                         plan->job->queue, &group->cls->request);
+    return !eviction_between_queues(plan->rules.kind) ||
+           config_preemptive(plan->scheduler->config, evict_cache(plan), plan->job->queue,
+                             &group->cls->request);
 }
 
 /* Whether others may be evicted for a pod of this kind, by rules that no victim changes. */
@@ -441,13 +437,13 @@ int64_t evict_plan_due(const struct evict_plan *plan)
     return plan->due_ns;
 }
 
-const struct evict_victim *evict_plan_victims(struct evict_plan *plan, size_t *ret_n)
+const struct evict_victim *evict_plan_victims(const struct evict_plan *plan, size_t *ret_n)
 {
     *ret_n = plan->victims.n;
     return plan->victims.items;
 }
 
-const struct evict_place *evict_plan_places(struct evict_plan *plan, size_t *ret_n)
+const struct evict_place *evict_plan_places(const struct evict_plan *plan, size_t *ret_n)
 {
     *ret_n = plan->places.n;
     return plan->places.items;

@@ -73,10 +73,10 @@ enum evict_outcome evict_plan_outcome(const struct evict_plan *plan);
  * who might go ends, or those that do not leave are not waited for any more; INT64_MAX for never.
  */
 int64_t evict_plan_due(const struct evict_plan *plan);
-/* Once decided: takes everything back in the cache, and returns who is to go and where the pods are
- * to be placed. The arrays are the plan's. */
-const struct evict_victim *evict_plan_victims(struct evict_plan *plan, size_t *ret_n);
-const struct evict_place *evict_plan_places(struct evict_plan *plan, size_t *ret_n);
+/* Once decided, and when all is taken back in the cache: who is to go, those of a job one after the
+ * other, and where the pods are to be placed. The arrays are the plan's. */
+const struct evict_victim *evict_plan_victims(const struct evict_plan *plan, size_t *ret_n);
+const struct evict_place *evict_plan_places(const struct evict_plan *plan, size_t *ret_n);
 /* Takes everything back that is not yet. NULL is fine. */
 void evict_plan_free(struct evict_plan *plan);
 

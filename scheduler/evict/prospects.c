@@ -48,12 +48,8 @@ void prospects_free(struct prospects *prospects)
 /* The plugin that lets preempt choose by priority. */
 static bool ranks_by_priority(const struct sched_config *config)
 {
-    for (size_t i = 0; i < config->plugins.n; i++) {
-        const struct plugin *plugin = config->plugins.items[i];
-        if (strcmp(plugin->type->name, "priority") == 0)
-            return plugin->enabled[POINT_PREEMPTABLE];
-    }
-    return false;
+    const struct plugin *priority = sched_config_plugin(config, "priority");
+    return priority && priority->enabled[POINT_PREEMPTABLE];
 }
 
 void prospects_begin(struct prospects *prospects, const struct sched_config *config,
@@ -201,4 +197,17 @@ bool prospects_of(struct prospects *prospects, const struct sched_job *job, enum
             resource_set_put(ret_more, needs->items[i].id, amount);
     }
     return ret_more->n > 0;
+}
+
+bool prospects_suffice(const struct sched_job *job, const struct resource_set *needs,
+                       prospects_enough_fn *enough, const void *arg)
+{
+    bool may = false;
+    for (int kind = 0; kind < PROSPECT_COUNT && !may; kind++) {
+        struct resource_set more;
+        may = prospects_of(job->cache->prospects, job, (enum prospect)kind, needs, &more) &&
+              enough(arg, (enum prospect)kind, needs, &more);
+        resource_set_clear(&more);
+    }
+    return may;
 }

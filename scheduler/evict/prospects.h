@@ -36,5 +36,11 @@ void prospects_begin(struct prospects *prospects, const struct sched_config *con
  * `prospects` may be NULL: nobody is evicted. `ret_more` is to be cleared. */
 bool prospects_of(struct prospects *prospects, const struct sched_job *job, enum prospect kind,
                   const struct resource_set *needs, struct resource_set *ret_more);
+/* Whether either is enough for what the job needs: `enough` is asked for each kind of which there
+ * is anything. */
+typedef bool prospects_enough_fn(const void *arg, enum prospect kind,
+                                 const struct resource_set *needs, const struct resource_set *more);
+bool prospects_suffice(const struct sched_job *job, const struct resource_set *needs,
+                       prospects_enough_fn *enough, const void *arg);
 
 #endif

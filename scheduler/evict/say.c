@@ -31,44 +31,35 @@ static void say_job(struct scheduler *scheduler, const struct sched_job *job, en
 
 /* ---- a decision ------------------------------------------------------------------------------ */
 
-/* Whether the job of victim `at` is that of none before it. */
-static bool is_first(const struct evict_victim *victims, size_t at)
-{
-    for (size_t i = 0; i < at; i++)
-        if (victims[i].task->job == victims[at].task->job)
-            return false;
-    return true;
-}
-
-static size_t count_of(const struct evict_victim *victims, size_t n, const struct sched_job *job)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++)
-        count += victims[i].task->job == job;
-    return count;
-}
-
 static void add_more(struct buf *text, size_t named, size_t all)
 {
     if (all > named)
         buf_printf(text, " and %zu more", all - named);
 }
 
-/* "2 of its pods are evicted for job ns/a (preempt): b-0, b-1"; returns how many these are. */
-static size_t say_victims(struct scheduler *scheduler, const struct sched_job *job,
-                          const struct evict_victim *victims, size_t n,
-                          const struct sched_job *loser, const char *action)
+/* "2 of its pods are evicted for job ns/a (preempt): b-0, b-1", of victims of one job. */
+static void say_victims(struct scheduler *scheduler, const struct sched_job *job,
+                        const struct evict_victim *victims, size_t n, const char *action)
 {
+    const struct sched_job *loser = victims[0].task->job;
     cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
-    size_t count = count_of(victims, n, loser), named = 0;
-    buf_printf(&text, "%zu of its pods %s evicted for job %s/%.*s (%s): ", count,
-               count == 1 ? "is" : "are", job->ns, job_name_size(job), job->name, action);
-    for (size_t i = 0; i < n && named < NAMED_MOST; i++)
-        if (victims[i].task->job == loser)
-            buf_printf(&text, "%s%s", named++ ? ", " : "", victims[i].task->pod->meta.name);
-    add_more(&text, named, count);
-    if (loser != job)
-        say_job(scheduler, loser, EVENT_NORMAL, REASON_EVICT, text.p);
+    size_t named = 0;
+    if (!loser || loser == job)
+        return;
+    buf_printf(&text, "%zu of its pods %s evicted for job %s/%.*s (%s): ", n, n == 1 ? "is" : "are",
+               job->ns, job_name_size(job), job->name, action);
+    for (; named < n && named < NAMED_MOST; named++)
+        buf_printf(&text, "%s%s", named ? ", " : "", victims[named].task->pod->meta.name);
+    add_more(&text, named, n);
+    say_job(scheduler, loser, EVENT_NORMAL, REASON_EVICT, text.p);
+}
+
+/* How many of the first victims are of one job. */
+static size_t count_same(const struct evict_victim *victims, size_t n)
+{
+    size_t count = 1;
+    while (count < n && victims[count].task->job == victims[0].task->job)
+        count++;
     return count;
 }
 
@@ -76,17 +67,14 @@ void evict_say_decided(struct scheduler *scheduler, const struct sched_job *job,
                        const struct evict_victim *victims, size_t n, const char *action)
 {
     cleanup_buf struct buf names = BUF_INIT(TEXT_MAX), text = BUF_INIT(TEXT_MAX);
-    size_t jobs = 0, named = 0;
-    for (size_t i = 0; i < n; i++) {
+    size_t jobs = 0, named = 0, count;
+    for (size_t i = 0; i < n; i += count, jobs++) {
         const struct sched_job *loser = victims[i].task->job;
-        if (!is_first(victims, i))
-            continue;
-        jobs++;
-        size_t count = loser ? say_victims(scheduler, job, victims, n, loser, action) : 0;
-        if (!loser || named >= NAMED_MOST)
-            continue;
-        buf_printf(&names, "%s%s/%.*s (%zu)", named++ ? ", " : "", loser->ns, job_name_size(loser),
-                   loser->name, count);
+        count = count_same(victims + i, n - i);
+        say_victims(scheduler, job, victims + i, count, action);
+        if (loser && named < NAMED_MOST)
+            buf_printf(&names, "%s%s/%.*s (%zu)", named++ ? ", " : "", loser->ns,
+                       job_name_size(loser), loser->name, count);
     }
     add_more(&names, named, jobs);
     buf_printf(&text, "%zu pod%s of %zu job%s %s evicted for it (%s): %.*s", n, n == 1 ? "" : "s",

@@ -11,10 +11,10 @@
 
 /* ---- by placing everything anew -------------------------------------------------------------- */
 
-static void save_places(struct evict_plan *plan, size_t from)
+static void save_places(struct evict_plan *plan)
 {
     plan->saved.n = 0;
-    for (size_t i = from; i < plan->statement.placed.n; i++) {
+    for (size_t i = 0; i < plan->statement.placed.n; i++) {
         struct sched_task *task = plan->statement.placed.items[i];
         vec_push(&plan->saved, ((struct evict_place){task, task->node}));
     }
@@ -43,7 +43,7 @@ static void place_saved(struct evict_plan *plan)
 /* Brings the unit back if all pods find a place all the same. */
 static void try_without(struct evict_plan *plan, struct evict_unit *unit)
 {
-    save_places(plan, 0);
+    save_places(plan);
     evict_unplace_all(plan);
     evict_bring_back(plan, unit);
     if (place_all(plan))

@@ -13,14 +13,12 @@
 /* Asks the plugins about plan->asked; the answers are in plan->answers. How many may go. */
 static size_t ask(struct evict_plan *plan, const struct sched_task *task)
 {
-    const bool whole_job =
-        plan->rules.kind == EVICT_GANG_PREEMPT || plan->rules.kind == EVICT_GANG_RECLAIM;
     while (plan->answers.n < plan->asked.n)
         vec_push(&plan->answers, false);
     struct eviction eviction = {.kind = plan->rules.kind,
                                 .cache = evict_cache(plan),
                                 .job = plan->job,
-                                .task = whole_job ? NULL : task,
+                                .task = eviction_for_job(plan->rules.kind) ? NULL : task,
                                 .candidates = plan->asked.items,
                                 .n = plan->asked.n};
     evict_cache(plan)->work += plan->asked.n;

@@ -86,11 +86,6 @@ static int64_t queue_figure(struct plugin *plugin, const struct cache *cache,
 
 /* ---- eviction -------------------------------------------------------------------------------- */
 
-static bool is_between_queues(const struct eviction *eviction)
-{
-    return eviction->kind == EVICT_RECLAIM || eviction->kind == EVICT_GANG_RECLAIM;
-}
-
 /* Whether the reclaimer asks for it, too; of whole jobs all that is asked for counts. */
 static bool matters(const struct eviction *eviction, uint32_t id)
 {
@@ -128,19 +123,12 @@ static bool keeps_guarantee(const struct share_node *node, const struct resource
     return true;
 }
 
-/* Whether it goes with the one before: of whole jobs the first pod decides. */
-static bool follows(const struct eviction *eviction, size_t candidate)
-{
-    return eviction->kind == EVICT_GANG_RECLAIM && candidate > 0 &&
-           eviction->candidates[candidate]->job == eviction->candidates[candidate - 1]->job;
-}
-
 /* Queues give back what is beyond what they deserve, but never what is guaranteed to them. As with
  * proportion that holds in whatever tier the plugin stands. */
 static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *eviction, bool *may)
 {
     struct leaving leaving = {0};
-    if (!is_between_queues(eviction))
+    if (!eviction_between_queues(eviction->kind))
         return VOTE_ABSTAIN;
     for (size_t i = 0; i < eviction->n; i++) {
         const struct sched_task *task = eviction->candidates[i];
@@ -148,8 +136,9 @@ static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *
         const struct resource_set *request = &task->pod->cls->request;
         const struct share_node *node = ledger_node(plugin->state, queue);
         struct resource_set *left = leaving_of(&leaving, queue, &queue->allocated);
-        may[i] = node && keeps_guarantee(node, left, request) &&
-                 (follows(eviction, i) ? may[i - 1] : is_beyond(eviction, node, left, request));
+        may[i] =
+            node && keeps_guarantee(node, left, request) &&
+            (eviction_follows(eviction, i) ? may[i - 1] : is_beyond(eviction, node, left, request));
         if (may[i])
             resource_set_add(left, request, -1);
     }

@@ -29,10 +29,8 @@ static void close_plugin(struct plugin *plugin)
 const struct gang_arguments *gang_arguments(const struct sched_config *config)
 {
     static const struct gang_arguments none;
-    for (size_t i = 0; i < config->plugins.n; i++)
-        if (config->plugins.items[i]->type == &plugin_gang)
-            return config->plugins.items[i]->state;
-    return &none;
+    const struct plugin *gang = sched_config_plugin(config, plugin_gang.name);
+    return gang ? gang->state : &none;
 }
 
 /* Jobs that are not complete come before jobs that only want more, and of these, those whose
@@ -78,7 +76,7 @@ static bool is_spare(const struct eviction *eviction, const bool *may, size_t ca
 static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *eviction, bool *may)
 {
     (void)plugin;
-    if (eviction->kind != EVICT_PREEMPT && eviction->kind != EVICT_RECLAIM)
+    if (eviction_for_job(eviction->kind))
         return VOTE_PERMIT;
     for (size_t i = 0; i < eviction->n; i++)
         may[i] = is_spare(eviction, may, i);

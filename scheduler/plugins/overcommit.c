@@ -170,17 +170,18 @@ static const struct resource_amount *find_short(const struct overcommit *overcom
     return NULL;
 }
 
-static bool could_be_given(const struct overcommit *overcommit, const struct cache *cache,
-                           const struct sched_job *job, const struct resource_set *needs)
+struct lack {
+    const struct overcommit *overcommit;
+    const struct cache *cache;
+};
+
+/* Others would be evicted for it, who hold as much more. */
+static bool is_enough(const void *arg, enum prospect kind, const struct resource_set *needs,
+                      const struct resource_set *more)
 {
-    bool may = false;
-    for (int kind = 0; kind < PROSPECT_COUNT && !may; kind++) {
-        struct resource_set more;
-        may = prospects_of(cache->prospects, job, (enum prospect)kind, needs, &more) &&
-              !find_short(overcommit, cache, needs, &more);
-        resource_set_clear(&more);
-    }
-    return may;
+    const struct lack *lack = arg;
+    (void)kind;
+    return !find_short(lack->overcommit, lack->cache, needs, more);
 }
 
 static enum plugin_vote job_enqueueable(struct plugin *plugin, const struct cache *cache,
@@ -193,7 +194,7 @@ static enum plugin_vote job_enqueueable(struct plugin *plugin, const struct cach
     struct resource_set needs = job_lacking(job);
     const struct resource_amount *lacks = find_short(overcommit, cache, &needs, &none);
     if (lacks && !runs_now(overcommit, cache, &needs) &&
-        !could_be_given(overcommit, cache, job, &needs)) {
+        !prospects_suffice(job, &needs, is_enough, &(struct lack){overcommit, cache})) {
         vote = VOTE_REJECT;
         explain(overcommit, cache, lacks->id, lacks->amount, room(overcommit, cache, lacks->id),
                 why);

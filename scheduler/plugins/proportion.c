@@ -196,13 +196,6 @@ static bool is_beyond(const struct share_node *node, const struct resource_set *
     return false;
 }
 
-/* Whether it goes with the one before: of whole jobs the first pod decides. */
-static bool follows(const struct eviction *eviction, size_t candidate)
-{
-    return eviction->kind == EVICT_GANG_RECLAIM && candidate > 0 &&
-           eviction->candidates[candidate]->job == eviction->candidates[candidate - 1]->job;
-}
-
 /* Queues give back what is beyond their shares, pod by pod, or whole jobs as long as anything is.
  * That holds in whatever tier the plugin stands: could those be taken from that have less than
  * their share, they would take it back. */
@@ -210,14 +203,14 @@ static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *
 {
     struct proportion *proportion = plugin->state;
     struct leaving leaving = {0};
-    if (eviction->kind != EVICT_RECLAIM && eviction->kind != EVICT_GANG_RECLAIM)
+    if (!eviction_between_queues(eviction->kind))
         return VOTE_ABSTAIN;
     for (size_t i = 0; i < eviction->n; i++) {
         const struct sched_task *task = eviction->candidates[i];
         const struct sched_queue *queue = task->job->queue;
         const struct share_node *node = ledger_node(&proportion->ledger, queue);
         struct resource_set *left = leaving_of(&leaving, queue, &queue->allocated);
-        may[i] = follows(eviction, i) ? may[i - 1] : node && is_beyond(node, left);
+        may[i] = eviction_follows(eviction, i) ? may[i - 1] : node && is_beyond(node, left);
         if (may[i])
             resource_set_add(left, &task->pod->cls->request, -1);
     }

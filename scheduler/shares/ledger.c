@@ -258,20 +258,13 @@ static bool could_run_now(struct ledger *ledger, const struct cache *cache,
     return limits_allow_past_stuck(node, needs);
 }
 
-/* Others would be evicted for it: either those in its queue or those elsewhere. */
-static bool could_be_given(const struct sched_job *job, const struct share_node *node,
-                           const struct resource_set *needs)
+/* Others would be evicted for it, who hold as much more: in its queue or elsewhere. */
+static bool is_enough(const void *node, enum prospect kind, const struct resource_set *needs,
+                      const struct resource_set *more)
 {
     const struct resource_set none = {0};
-    bool may = false;
-    for (int kind = 0; kind < PROSPECT_COUNT && !may; kind++) {
-        bool own = kind == PROSPECT_IN_QUEUE;
-        struct resource_set more;
-        may = prospects_of(job->cache->prospects, job, (enum prospect)kind, needs, &more) &&
-              limits_allow_if_given(node, needs, own ? &more : &none, own ? &none : &more);
-        resource_set_clear(&more);
-    }
-    return may;
+    bool own = kind == PROSPECT_IN_QUEUE;
+    return limits_allow_if_given(node, needs, own ? more : &none, own ? &none : more);
 }
 
 static void explain_entry(const struct ledger *ledger, const struct sched_queue *queue,
@@ -297,7 +290,8 @@ bool ledger_may_enter(struct ledger *ledger, const struct sched_job *job, struct
         return true;
     struct resource_set needs = job_lacking(job);
     bool may = limits_allow(node, &needs, SHARE_REAL, &shortage) ||
-               could_run_now(ledger, job->cache, node, &needs) || could_be_given(job, node, &needs);
+               could_run_now(ledger, job->cache, node, &needs) ||
+               prospects_suffice(job, &needs, is_enough, node);
     if (!may)
         explain_entry(ledger, job->queue, &needs, shortage, why);
     resource_set_clear(&needs);

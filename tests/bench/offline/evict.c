@@ -8,7 +8,7 @@
  */
 #include "base/ensure.h"
 #include "base/log.h"
-#include "recorded.h"
+#include "common.h"
 #include "rig.h"
 #include "scheduler/action.h"
 #include "scheduler/evict/plan.h"
@@ -16,13 +16,11 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <time.h>
 
 #define NS "bench"
 #define GANG 10 /* pods of a gang that runs or starves */
 #define RESTS 5 /* cycles at rest that are measured */
 #define QUIET_NS (5 * NSEC_PER_SEC)
-#define CONF_MAX ((size_t)1 << 20)
 
 enum shape { SHAPE_GANGS, SHAPE_PODS, SHAPE_VAIN, SHAPE_COUNT };
 
@@ -50,19 +48,6 @@ struct result {
 static const char usage[] =
     "usage: sched_evict --shape=gangs|pods|vain [--nodes=N] [--pods=N] [--jobs=N] [--conf=FILE]\n"
     "  --pods  that run on each node, of one CPU   --jobs  that starve (vain)\n";
-
-static _Noreturn void refuse(const char *what, const char *why)
-{
-    fprintf(stderr, "sched_evict: %s: %s\n", what, why);
-    exit(2);
-}
-
-static int64_t cpu_time(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-}
 
 static void add_time(struct timed *timed, int64_t ns)
 {
@@ -92,15 +77,6 @@ static enum shape shape_of(const char *text)
     return shape;
 }
 
-static char *text_of(const char *path)
-{
-    cleanup_buf struct buf text = BUF_INIT(CONF_MAX);
-    struct error err = ERROR_INIT;
-    if (recorded_read(path, &text, &err) < 0)
-        refuse(path, err.text);
-    return buf_take(&text);
-}
-
 static const struct option long_options[] = {{"shape", required_argument, NULL, 's'},
                                              {"nodes", required_argument, NULL, 'n'},
                                              {"pods", required_argument, NULL, 'p'},
@@ -125,7 +101,7 @@ static void take_option(struct options *options, int option)
         options->jobs = number(optarg);
         break;
     case 'c':
-        options->conf = text_of(optarg);
+        options->conf = conf_text(optarg);
         break;
     case 'h':
         fputs(usage, stdout);

@@ -3,6 +3,7 @@
  * JSON. See README.md; tests/bench/sched calls it.
  */
 #include "base/log.h"
+#include "common.h"
 #include "generate.h"
 #include "measure.h"
 #include "recorded.h"
@@ -12,8 +13,6 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <unistd.h>
-
-#define CONF_MAX ((size_t)1 << 20)
 
 struct options {
     struct generate generate;
@@ -44,12 +43,6 @@ static const char usage[] =
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static _Noreturn void refuse(const char *what, const char *why)
-{
-    fprintf(stderr, "sched_offline: %s: %s\n", what, why);
-    exit(2);
-}
-
 static unsigned number(const char *text)
 {
     int32_t value;
@@ -64,15 +57,6 @@ static enum generate_kind kind_of(const char *text)
     if (kind == GENERATE_KIND_COUNT)
         refuse(text, "no such kind");
     return kind;
-}
-
-static char *text_of(const char *path)
-{
-    cleanup_buf struct buf text = BUF_INIT(CONF_MAX);
-    struct error err = ERROR_INIT;
-    if (recorded_read(path, &text, &err) < 0)
-        refuse(path, err.text);
-    return buf_take(&text);
 }
 
 static const struct option long_options[] = {{"kind", required_argument, NULL, 'k'},
@@ -130,7 +114,7 @@ static void take_option(struct options *options, int option)
         options->unbind = true;
         break;
     case 'c':
-        options->conf = text_of(optarg);
+        options->conf = conf_text(optarg);
         break;
     case 'v':
         options->verbose = true;

@@ -3,12 +3,12 @@
  */
 #include "measure.h"
 #include "base/ensure.h"
+#include "common.h"
 #include "scheduler/action.h"
 #include "scheduler/bind.h"
 #include "scheduler/fit.h"
 #include "scheduler/statement.h"
 #include <malloc.h>
-#include <time.h>
 
 /* Without a bind for so long (virtual time) the run is over. */
 #define QUIET_NS (5 * NSEC_PER_SEC)
@@ -24,13 +24,6 @@ static struct {
     uint64_t attempt;            /* placements in a row */
     int64_t attempt_ns;          /* when the first of them was over */
 } probe;
-
-static int64_t cpu_time(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-}
 
 /* ---- what the linker puts before others' functions --------------------------------------------
  */
