@@ -294,6 +294,7 @@ struct sched_queue {
     struct resource_set pending;   /* of their pods that wait for one */
     struct resource_set inqueue;   /* what jobs that entered still lack of their minResources */
     struct resource_set elastic;   /* what jobs hold beyond their minResources */
+    struct resource_set awaited;   /* held on nodes for jobs for which others go (holds.h) */
     uint32_t version;              /* grows with every change of the sums or the spec */
 
     struct sched_queue *above;  /* borrowed; what it names as its parent, there or not */

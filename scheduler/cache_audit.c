@@ -115,7 +115,7 @@ static const char *audit_sums(const struct sched_job *job)
 
 /* A queue counted afresh. */
 struct recount {
-    struct resource_set allocated, pending, inqueue, elastic;
+    struct resource_set allocated, pending, inqueue, elastic, awaited;
     uint32_t jobs, children;
 };
 
@@ -126,6 +126,7 @@ static void free_recount(void *value)
     resource_set_clear(&recount->pending);
     resource_set_clear(&recount->inqueue);
     resource_set_clear(&recount->elastic);
+    resource_set_clear(&recount->awaited);
     free(recount);
 }
 
@@ -145,9 +146,18 @@ static void add_amount(struct resource_set *set, uint32_t id, int64_t amount)
         resource_set_add(set, &(struct resource_set){&(struct resource_amount){id, amount}, 1}, 1);
 }
 
+static void recount_awaited(struct recount *recount, const struct sched_job *job)
+{
+    if (!holds_awaited(job) || job->reservation->lifted)
+        return;
+    for (size_t i = 0; i < job->reservation->holds.n; i++)
+        resource_set_add(&recount->awaited, &job->reservation->holds.items[i]->amount, 1);
+}
+
 static void recount_in_queue(struct recount *recount, const struct sched_job *job)
 {
     recount->jobs++;
+    recount_awaited(recount, job);
     resource_set_add(&recount->allocated, &job->allocated, 1);
     resource_set_add(&recount->pending, &job->pending, 1);
     for (uint32_t i = 0; i < job->min_resources.n; i++) {
@@ -189,6 +199,8 @@ static const char *audit_queue(const struct cache *cache, const struct sched_que
         return "what a queue's jobs were promised differs from a count";
     if (!resource_set_equal(&queue->elastic, &recount->elastic))
         return "what a queue's jobs hold beyond their minimum differs from a count";
+    if (!resource_set_equal(&queue->awaited, &recount->awaited))
+        return "what is held for a queue's jobs differs from a count";
     return NULL;
 }
 

@@ -48,7 +48,7 @@ void cache_queue_free(struct sched_queue *queue)
     group_limits_clear(queue);
     struct resource_set *sets[] = {&queue->capability, &queue->deserved, &queue->guarantee,
                                    &queue->allocated,  &queue->pending,  &queue->inqueue,
-                                   &queue->elastic};
+                                   &queue->elastic,    &queue->awaited};
     for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
         resource_set_clear(sets[i]);
     const char *texts[] = {queue->name, queue->uid, queue->parent_name, queue->hierarchy,

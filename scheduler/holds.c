@@ -136,6 +136,21 @@ struct held_class *holds_class(struct reservation *reservation, struct pod_class
 
 /* ---- holds ----------------------------------------------------------------------------------- */
 
+/* So much more is held on a node: that counts for its group, and where others go for it, as what
+ * the queue has. */
+static void count(const struct reservation *reservation, const struct sched_node *node,
+                  const struct resource_set *amount, int64_t times)
+{
+    struct sched_queue *queue = reservation->job->queue;
+    if (reservation->lifted)
+        return;
+    group_limits_hold(queue, node, amount, times);
+    if (!reservation->nominated)
+        return;
+    (void)resource_set_add(&queue->awaited, amount, times);
+    queue->version++;
+}
+
 static struct node_hold *hold_of(struct reservation *reservation, struct sched_node *node)
 {
     for (struct node_hold *hold = node->holds; hold; hold = hold->next)
@@ -172,8 +187,7 @@ bool holds_add(struct cache *cache, struct reservation *reservation, struct sche
     (void)resource_set_add(&hold->amount, &cls->request, 1);
     if (!reservation->nominated)
         (void)resource_vector_add(&cache->held, &cls->request, 1);
-    if (!reservation->lifted)
-        group_limits_hold(reservation->job->queue, node, &cls->request, 1);
+    count(reservation, node, &cls->request, 1);
     holds_class(reservation, cls)->held++;
     cache_log_node(cache, node);
     return true;
@@ -202,8 +216,7 @@ static void let_go(struct cache *cache, struct node_hold *hold, struct hold_part
         *resource_vector_slot(&cache->held, request->items[i].id) -=
             request->items[i].amount * (int64_t)pods;
     (void)resource_set_add(&hold->amount, request, -(int64_t)pods);
-    if (!reservation->lifted)
-        group_limits_hold(reservation->job->queue, hold->node, request, -(int64_t)pods);
+    count(reservation, hold->node, request, -(int64_t)pods);
     holds_class(hold->reservation, part->cls)->held -= pods;
     part->pods -= pods;
     cache_log_node(cache, hold->node);
@@ -344,12 +357,13 @@ static void set_lifted(struct cache *cache, struct reservation *reservation, boo
 {
     if (reservation->lifted == lifted)
         return;
-    reservation->lifted = lifted;
+    reservation->lifted = false;
     for (size_t i = 0; i < reservation->holds.n; i++) {
         const struct node_hold *hold = reservation->holds.items[i];
-        group_limits_hold(reservation->job->queue, hold->node, &hold->amount, lifted ? -1 : 1);
+        count(reservation, hold->node, &hold->amount, lifted ? -1 : 1);
         cache_log_node(cache, hold->node);
     }
+    reservation->lifted = lifted;
 }
 
 void holds_lift(struct cache *cache, const struct sched_job *holder)

@@ -8,7 +8,9 @@
  *
  * There are two kinds. Those of gangs that starve: one in a queue, and together never more than a
  * tenth of what the cluster has of any resource. And those of jobs for which others are evicted:
- * they hold the places for which somebody has to go, however many these are. Loop thread only.
+ * they hold the places for which somebody has to go, however many these are, and what they hold
+ * counts as what their queue has (queue->awaited), so that others do not use the share up that is
+ * to be theirs. Loop thread only.
  */
 #ifndef PUMICE_SCHEDULER_HOLDS_H
 #define PUMICE_SCHEDULER_HOLDS_H
@@ -90,6 +92,11 @@ bool holds_hide_room(const struct sched_node *node, const struct pod_class *cls)
 /* Why pods that would have room on the node are kept off; NULL when nothing is held there. Valid
  * while the reservation is. */
 const char *holds_reason(const struct sched_node *node);
+/* Others are evicted for the job: its queue's share has its places in it already. */
+static inline bool holds_awaited(const struct sched_job *job)
+{
+    return job->reservation && job->reservation->nominated;
+}
 /* How many pods have a place that is held for them. */
 uint32_t holds_pods(const struct reservation *reservation);
 /* How much of a resource the reservation holds, and how much of that is free now. */

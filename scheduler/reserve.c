@@ -256,6 +256,7 @@ bool reserve_yield(struct scheduler *scheduler, const struct sched_job *job, str
     {
         struct reservation *reservation = container_of(link, struct reservation, link);
         if (reservation->job->priority >= job->priority ||
+            (reservation->nominated && reservation->job->queue != job->queue) ||
             !reserve_ranks_priorities(scheduler->config) ||
             !is_in_the_way(scheduler, reservation, job->queue, cls))
             continue;

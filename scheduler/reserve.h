@@ -18,8 +18,8 @@
  * job that holds comes first in its queue and sees what it holds as free; so does a gang that was
  * cut off half-way, whoever holds. Pods that ask for nothing are not kept off, and pods of other
  * schedulers know nothing of this. Nothing survives a restart. A job for which others are evicted
- * (evict/evictor.h) lets go what it held before, and holds places by other rules meanwhile; but for
- * jobs of higher priority it gives way, too. Loop thread only.
+ * (evict/evictor.h) lets go what it held before, and holds places by other rules meanwhile; it
+ * gives way to jobs of higher priority in its own queue alone. Loop thread only.
  */
 #ifndef PUMICE_SCHEDULER_RESERVE_H
 #define PUMICE_SCHEDULER_RESERVE_H

@@ -136,7 +136,8 @@ static bool is_worth(struct scheduler *scheduler, struct sched_job *job)
         return false;
     if (!started && why_queue(scheduler, job))
         return false;
-    if (!is_broken(scheduler, job) && is_spent(scheduler, job->queue, false)) {
+    if (!is_broken(scheduler, job) && !holds_awaited(job) &&
+        is_spent(scheduler, job->queue, false)) {
         why_overused(scheduler, job);
         reserve_drop(cache, job);
         return false;
@@ -250,10 +251,10 @@ static void begin_attempt(struct scheduler *scheduler, struct allocate *allocate
     job->attempts++;
     allocate->gang = !config_job_ready(scheduler->config, job);
     allocate->stage = STAGE_SURPLUS;
-    if (allocate->gang)
-        allocate->stage = allows_gang(scheduler, allocate) ? STAGE_GANG : STAGE_UNDO;
     if (allocate->mending || job->reservation)
         holds_lift(&scheduler->cache, allocate->mending ? NULL : job);
+    if (allocate->gang)
+        allocate->stage = allows_gang(scheduler, allocate) ? STAGE_GANG : STAGE_UNDO;
 }
 
 /* The holder's places are made up also when the whole would not fit yet. */
@@ -299,7 +300,7 @@ static bool pick(struct scheduler *scheduler, struct allocate *allocate)
     if (!job)
         return lend(scheduler, allocate);
     allocate->job = job;
-    if (!broken && is_spent(scheduler, job->queue, true))
+    if (!broken && !holds_awaited(job) && is_spent(scheduler, job->queue, true))
         why_overused(scheduler, job);
     else if (only_holds(scheduler, job))
         begin_hold(allocate, false);

@@ -7,6 +7,7 @@
 #include "loop/backoff.h"
 #include "scheduler/actions/actions.h"
 #include "scheduler/evict/evictor.h"
+#include "scheduler/holds.h"
 #include "scheduler/order.h"
 #include "scheduler/points_evict.h"
 
@@ -126,7 +127,7 @@ static bool may_take(struct scheduler *scheduler, const struct taking *taking,
         !evictor_may(scheduler, job) || !config_job_possible(config, job) ||
         !config_job_starving(config, job))
         return false;
-    return !eviction_between_queues(taking->type->kind) ||
+    return !eviction_between_queues(taking->type->kind) || holds_awaited(job) ||
            !config_queue_overused(config, &scheduler->cache, job->queue);
 }
 
@@ -161,6 +162,7 @@ static void end_plan(struct scheduler *scheduler, struct taking *taking)
     struct sched_job *job = taking->job;
     if (evict_plan_outcome(taking->plan) == EVICT_DECIDED) {
         evictor_decide(scheduler, job, taking->plan, taking->type->name);
+        config_turn_over(scheduler->config, job); /* its queue has more from now on */
         job->taking[taking->type->kind].vain = 0;
     } else if (taking->type->inside_too && !taking->inside &&
                config_job_ready(scheduler->config, job)) {

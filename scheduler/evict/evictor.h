@@ -7,11 +7,17 @@
  * shown as status.nominatedNodeName of its pods; that is written first, so that nobody is evicted
  * for a place that a scheduler after this one would not know of. A decision ends when the job has
  * been placed, cannot use it any more (it is gone, has too few pods, left its queue), when its
- * places are lost (a node is gone, a job of higher priority wants them), when a pod that cannot be
- * evicted makes it pointless, or when its time is up: DECISION_SPARE after the last victim is gone
- * or should have been. Then the holds are let go, victims that were not asked yet stay, and
- * nominations that are still shown are taken back. A job whose decision ended without its being
- * placed decides again only after a back-off.
+ * places are lost (a node is gone, a job of higher priority in its queue wants them), when a pod
+ * that cannot be evicted makes it pointless, or when its time is up: DECISION_SPARE after the last
+ * victim is gone or should have been. Then the holds are let go, victims that were not asked yet
+ * stay, and nominations that are still shown are taken back. A job whose decision ended without its
+ * being placed decides again only after a back-off.
+ *
+ * Evictions that do not help would be made again and again. So nobody but a more important job of
+ * the same queue uses the places: not the victims, made again, whatever their priority, nor other
+ * jobs of other queues, for whose sake nobody was evicted. And the share of the queue that they
+ * take up is used up from the decision on (queue->awaited): the victims hold it no more then, and
+ * could else be placed elsewhere with it before the job is.
  *
  * A victim that a PodDisruptionBudget keeps (429) is asked again for DECISION_PATIENCE; other
  * refusals (4xx) are final; without an answer, or with 5xx, it is asked again, for as long. A

@@ -122,7 +122,8 @@ static void fill_slots(struct ledger *ledger, const struct cache *cache)
 static void charge(struct ledger_queue *entry)
 {
     const struct sched_queue *queue = entry->queue;
-    limits_charge(entry->node, &queue->allocated, &queue->inqueue, &queue->elastic);
+    limits_charge(entry->node, &queue->allocated, &queue->awaited, &queue->inqueue,
+                  &queue->elastic);
     entry->version = queue->version;
 }
 
@@ -206,6 +207,17 @@ bool ledger_takes_jobs(const struct ledger *ledger, const struct sched_queue *qu
     return queue->children == 0;
 }
 
+static void add_awaited(const struct sched_queue *queue, const struct shortage *shortage,
+                        struct buf *why)
+{
+    int64_t awaited = resource_set_get(&queue->awaited, shortage->id);
+    if (awaited <= 0 || strcmp(shortage->node->name, queue->name) != 0)
+        return;
+    buf_add_cstr(why, " (of which ");
+    resource_print(why, shortage->id, awaited);
+    buf_add_cstr(why, " is for jobs that others make room for)");
+}
+
 void ledger_explain(const struct ledger *ledger, const struct sched_queue *queue,
                     const struct shortage *shortage, const char *rule, struct buf *why)
 {
@@ -226,6 +238,7 @@ void ledger_explain(const struct ledger *ledger, const struct sched_queue *queue
         resource_print(why, id, shortage->kept);
         buf_add_cstr(why, " is guaranteed to others)");
     }
+    add_awaited(queue, shortage, why);
     buf_add_cstr(why, " of the ");
     resource_print(why, id, shortage->limit);
     buf_printf(why, " that %s: ", rule);

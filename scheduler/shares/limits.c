@@ -217,13 +217,15 @@ static int64_t set_own(struct share_node *node, enum share_row row, uint32_t id,
 }
 
 void limits_charge(struct share_node *node, const struct resource_set *allocated,
-                   const struct resource_set *inqueue, const struct resource_set *elastic)
+                   const struct resource_set *awaited, const struct resource_set *inqueue,
+                   const struct resource_set *elastic)
 {
     bool changed = false;
     for (uint32_t id = 0; id < node->width; id++) {
         int64_t holds = resource_set_get(allocated, id);
         int64_t beyond = minus(resource_set_get(inqueue, id), resource_set_get(elastic, id));
-        int64_t more = set_own(node, SHARE_OWN_USED, id, holds);
+        int64_t more =
+            set_own(node, SHARE_OWN_USED, id, plus(holds, resource_set_get(awaited, id)));
         int64_t promised = set_own(node, SHARE_OWN_PROMISED, id, plus(holds, beyond));
         if (more)
             add_used(node, id, more);

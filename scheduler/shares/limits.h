@@ -88,10 +88,12 @@ void limits_deserve(struct share_node *node, uint32_t id, int64_t amount);
 /* Works the share out again after limits_deserve. */
 void limits_settle(struct share_node *node);
 
-/* What a node itself holds (allocated), was promised beyond it (inqueue) and holds beyond minimums
- * (elastic) is now this; it and the nodes above it follow. */
+/* What a node itself holds (allocated), is about to hold since room is made for it (awaited; that
+ * counts as held), was promised (inqueue) and holds beyond minimums (elastic) is now this; it and
+ * the nodes above it follow. */
 void limits_charge(struct share_node *node, const struct resource_set *allocated,
-                   const struct resource_set *inqueue, const struct resource_set *elastic);
+                   const struct resource_set *awaited, const struct resource_set *inqueue,
+                   const struct resource_set *elastic);
 
 /*
  * Whether a node and all above it have room for `needs` in a row (SHARE_LIMIT against SHARE_USED

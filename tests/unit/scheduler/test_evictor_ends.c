@@ -149,24 +149,49 @@ static void nodes_may_change(void **state)
     cluster_free(c);
 }
 
-static void higher_priority_takes_the_room(void **state)
+/* A pod of high priority that would have room where the one victim goes for "high". */
+static struct cluster *urgent_cluster(const char *queue)
 {
-    (void)state;
     struct cluster *c = full_cluster(1, 1, false);
+    cleanup_free char *spec =
+        xasprintf("\"minMember\":1,\"priorityClassName\":\"urgent\",\"queue\":\"%s\"", queue);
+    add_queue(c, "other", "", "\"weight\":1");
     decide(c, 1);
     run_for(c, SECOND);
     show(c->priorityclasses, false, false,
          STR("{\"metadata\":{\"name\":\"urgent\",\"uid\":\"pc\",\"resourceVersion\":\"900\"},"
              "\"value\":100}"));
-    add_group(c, "urgent", "\"minMember\":1,\"priorityClassName\":\"urgent\"");
+    add_group(c, "urgent", spec);
     add_pods(c, "urgent", "w", 1, "2");
     run(c);
+    return c;
+}
+
+static void higher_priority_takes_the_room(void **state)
+{
+    (void)state;
+    struct cluster *c = urgent_cluster("default");
     assert_non_null(job_of(c, "high")->decision); /* nothing is there to take yet */
     check(c);
     show_evicted(c, true);
     run(c);
     assert_int_equal(bound(c, "urgent", NULL), 1);
     assert_given_up(c);
+    cluster_free(c);
+}
+
+/* Between queues their shares count, not the priorities of jobs: whoever gave the room might be the
+ * one who takes it, and be evicted for it again. */
+static void higher_priority_of_another_queue_does_not(void **state)
+{
+    (void)state;
+    struct cluster *c = urgent_cluster("other");
+    show_evicted(c, true);
+    run(c);
+    assert_int_equal(bound(c, "high", NULL), 1);
+    assert_int_equal(bound(c, "urgent", NULL), 0);
+    assert_null(job_of(c, "high")->decision);
+    check(c);
     cluster_free(c);
 }
 
@@ -281,6 +306,7 @@ int main(void)
         cmocka_unit_test(places_are_lost),
         cmocka_unit_test(nodes_may_change),
         cmocka_unit_test(higher_priority_takes_the_room),
+        cmocka_unit_test(higher_priority_of_another_queue_does_not),
         cmocka_unit_test(leadership_is_lost),
         cmocka_unit_test(stops_at_once),
         cmocka_unit_test(places_survive_a_restart),

@@ -15,7 +15,8 @@
 struct tree {
     struct share_node nodes[NODES_MAX], *order[NODES_MAX];
     struct resource_set capability[NODES_MAX], deserved[NODES_MAX], guarantee[NODES_MAX];
-    struct resource_set allocated[NODES_MAX], inqueue[NODES_MAX], elastic[NODES_MAX];
+    struct resource_set allocated[NODES_MAX], awaited[NODES_MAX], inqueue[NODES_MAX],
+        elastic[NODES_MAX];
     struct resource_vector total;
     char names[NODES_MAX][4];
     size_t n;
@@ -39,9 +40,9 @@ static void clear(struct tree *tree)
 {
     for (size_t i = 0; i < tree->n; i++) {
         share_node_clear(&tree->nodes[i]);
-        struct resource_set *sets[] = {&tree->capability[i], &tree->deserved[i],
-                                       &tree->guarantee[i],  &tree->allocated[i],
-                                       &tree->inqueue[i],    &tree->elastic[i]};
+        struct resource_set *sets[] = {
+            &tree->capability[i], &tree->deserved[i], &tree->guarantee[i], &tree->allocated[i],
+            &tree->awaited[i],    &tree->inqueue[i],  &tree->elastic[i]};
         for (size_t s = 0; s < ARRAY_SIZE(sets); s++)
             resource_set_clear(sets[s]);
     }
@@ -67,7 +68,8 @@ static void work_out(struct tree *tree, bool bounded)
 static void charge(struct tree *tree, const struct share_node *node)
 {
     size_t i = index_of(tree, node);
-    limits_charge(&tree->nodes[i], &tree->allocated[i], &tree->inqueue[i], &tree->elastic[i]);
+    limits_charge(&tree->nodes[i], &tree->allocated[i], &tree->awaited[i], &tree->inqueue[i],
+                  &tree->elastic[i]);
 }
 
 static bool allow(const struct share_node *node, uint32_t id, int64_t amount, enum share_row row,
@@ -199,6 +201,25 @@ static void promises_count_less_what_is_elastic(void **state)
     clear(&f.tree);
 }
 
+/* What a node is about to hold counts as held; promised it is in another way. */
+static void what_is_awaited_is_held(void **state)
+{
+    (void)state;
+    struct family f;
+    make_family(&f);
+    work_out(&f.tree, true);
+    put(&f.tree, f.tree.allocated, f.a1, CPU, 2000);
+    put(&f.tree, f.tree.awaited, f.a1, CPU, 1000);
+    charge(&f.tree, f.a1);
+    assert_int_equal(share_amount(f.a1, SHARE_USED, CPU), 3000);
+    assert_int_equal(share_amount(f.a, SHARE_USED, CPU), 3000);
+    assert_int_equal(share_amount(f.a, SHARE_PROMISED, CPU), 2000);
+    resource_set_clear(&f.tree.awaited[index_of(&f.tree, f.a1)]);
+    charge(&f.tree, f.a1);
+    assert_int_equal(share_amount(f.a, SHARE_USED, CPU), 2000);
+    clear(&f.tree);
+}
+
 static void shares_and_order(void **state)
 {
     (void)state;
@@ -300,12 +321,17 @@ static bool lies_below(const struct share_node *node, const struct share_node *a
     return node != NULL;
 }
 
+static int64_t own_used(const struct tree *tree, size_t i, uint32_t id)
+{
+    return resource_set_get(&tree->allocated[i], id) + resource_set_get(&tree->awaited[i], id);
+}
+
 static int64_t slow_used(const struct tree *tree, const struct share_node *node, uint32_t id)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < tree->n; i++)
         if (lies_below(&tree->nodes[i], node))
-            sum += resource_set_get(&tree->allocated[i], id);
+            sum += own_used(tree, i, id);
     return sum;
 }
 
@@ -344,7 +370,7 @@ static int64_t larger(int64_t a, int64_t b)
 static int64_t slow_kept(const struct tree *tree, const struct share_node *node, uint32_t id,
                          const struct share_node *leaf, int64_t wants)
 {
-    int64_t sum = resource_set_get(&tree->allocated[index_of(tree, node)], id);
+    int64_t sum = own_used(tree, index_of(tree, node), id);
     for (size_t i = 0; i < tree->n; i++)
         if (tree->nodes[i].parent == node) {
             int64_t used = slow_used(tree, &tree->nodes[i], id);
@@ -408,7 +434,9 @@ static void random_charges(struct rng *rng, struct tree *tree)
         size_t i = rng_below(rng, tree->n);
         struct resource_set needs = {NULL, 0};
         resource_set_clear(&tree->allocated[i]);
+        resource_set_clear(&tree->awaited[i]);
         random_set(rng, &tree->allocated[i], 60, 2);
+        random_set(rng, &tree->awaited[i], 30, 4);
         charge(tree, &tree->nodes[i]);
         random_set(rng, &needs, 300, 3);
         i = rng_below(rng, tree->n);
@@ -447,6 +475,7 @@ int main(void)
         cmocka_unit_test(children_share_what_their_parent_may_have),
         cmocka_unit_test(ancestors_limit_too),
         cmocka_unit_test(promises_count_less_what_is_elastic),
+        cmocka_unit_test(what_is_awaited_is_held),
         cmocka_unit_test(shares_and_order),
         cmocka_unit_test(a_queue_that_deserves_nothing_comes_last),
         cmocka_unit_test(guarantees_are_kept_from_all_together),
