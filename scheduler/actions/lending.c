@@ -8,9 +8,12 @@ void lending_clear(struct lending *lending)
     vec_clear(&lending->gangs);
 }
 
+/* Nor will it once those are gone who are evicted for its jobs: these could not have their share if
+ * another was lent something first. */
 static bool holds_nothing(const struct sched_queue *queue)
 {
-    return resource_set_get(&queue->allocated, RESOURCE_PODS) <= 0;
+    return resource_set_get(&queue->allocated, RESOURCE_PODS) <= 0 &&
+           resource_set_get(&queue->awaited, RESOURCE_PODS) <= 0;
 }
 
 void lending_add(struct lending *lending, struct sched_job *job, uint64_t attempt)

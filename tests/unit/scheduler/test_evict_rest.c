@@ -449,20 +449,21 @@ static void evictions_end(void **state)
 static void kept_seeds_end(void **state)
 {
     static const uint16_t seeds[] = {
-        2487, /* the room that a job of the victim's queue makes is taken back by the victim, whose
-               * priority is higher than that of the job for which it is */
-        3183, /* the victims of reclaim are more important than whom they go for */
-        3295, /* one of four pods would do, and the victim comes back */
-        4815, /* a job that has its minimum reclaims for more pods */
-        5463, /* the same between two queues, with gangs of both that preempt in turn */
-        8431, /* one more pod for a job that has most of its own */
-        9103, /* a queue that deserves less than its smallest gang */
-        9511, /* a gang for which a larger one goes whole */
-        4702, /* the victim's share of the queue is used up by others of the queue elsewhere */
-        2105, /* the victim itself, made again, uses it up */
+        2487,  /* the room that a job of the victim's queue makes is taken back by the victim, whose
+                * priority is higher than that of the job for which it is */
+        3183,  /* the victims of reclaim are more important than whom they go for */
+        3295,  /* one of four pods would do, and the victim comes back */
+        4815,  /* a job that has its minimum reclaims for more pods */
+        5463,  /* the same between two queues, with gangs of both that preempt in turn */
+        8431,  /* one more pod for a job that has most of its own */
+        9103,  /* a queue that deserves less than its smallest gang */
+        9511,  /* a gang for which a larger one goes whole */
+        4702,  /* the victim's share of the queue is used up by others of the queue elsewhere */
+        2105,  /* the victim itself, made again, uses it up */
+        12841, /* all pods of the queue go, so that it holds nothing and is lent something */
     };
     (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(seeds); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(seeds) && !getenv("PUMICE_SEED"); i++)
         live(seeds[i], 6);
 }
 
