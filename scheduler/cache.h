@@ -493,7 +493,8 @@ bool job_gang_ready(const struct sched_job *job);
 /* Whether the minimum could be reached with the pods that exist and have no scheduling gates. */
 bool job_gang_possible(const struct sched_job *job);
 /* Visits the groups of the pods that are still to be placed for the minimum, in the order of
- * placing, with how many of each. */
+ * placing (first for the minimums of the roles, then any), with how many of each; a group may have
+ * a part in both. */
 void job_each_missing(const struct sched_job *job,
                       void (*visit)(const struct task_group *group, uint32_t count, void *arg),
                       void *arg);

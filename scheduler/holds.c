@@ -366,14 +366,9 @@ static void set_lifted(struct cache *cache, struct reservation *reservation, boo
     reservation->lifted = lifted;
 }
 
-void holds_lift(struct cache *cache, const struct sched_job *holder)
+void holds_lift(struct cache *cache, struct reservation *reservation)
 {
-    list_each(link, &cache->reservations)
-    {
-        struct reservation *reservation = container_of(link, struct reservation, link);
-        if (!holder || reservation->job == holder)
-            set_lifted(cache, reservation, true);
-    }
+    set_lifted(cache, reservation, true);
 }
 
 void holds_restore(struct cache *cache)
@@ -382,6 +377,29 @@ void holds_restore(struct cache *cache)
     {
         set_lifted(cache, container_of(link, struct reservation, link), false);
     }
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+struct sched_node *holds_next_place(const struct reservation *reservation,
+                                    struct held_places *places, const struct pod_class **ret_cls)
+{
+    while (places->hold < reservation->holds.n) {
+        const struct node_hold *hold = reservation->holds.items[places->hold];
+        if (places->part == hold->parts.n) {
+            *places = (struct held_places){.hold = places->hold + 1};
+            continue;
+        }
+        const struct hold_part *part = &hold->parts.items[places->part];
+        if (places->pods < part->pods) {
+            places->pods++;
+            *ret_cls = part->cls;
+            return hold->node;
+        }
+        places->part++;
+        places->pods = 0;
+    }
+    return NULL;
 }
 
 /* ---- the audit ------------------------------------------------------------------------------- */

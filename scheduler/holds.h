@@ -82,9 +82,20 @@ bool holds_remove_on(struct cache *cache, struct reservation *reservation,
 void holds_node_changed(struct cache *cache, struct sched_node *node);
 /* The queue may not be used: what is held for its jobs is let go. */
 void holds_queue_closed(struct cache *cache, const struct sched_queue *queue);
-/* Until holds_restore the holder (NULL: everybody) sees what is held as free. */
-void holds_lift(struct cache *cache, const struct sched_job *holder);
+/* Until holds_restore what the reservation holds is free. */
+void holds_lift(struct cache *cache, struct reservation *reservation);
 void holds_restore(struct cache *cache);
+
+/* A walk over the places that a reservation holds, each once; all 0 at the beginning. */
+struct held_places {
+    size_t hold, part;
+    uint32_t pods;
+};
+
+/* The node of the next place and the class that it is for; NULL at the end. Nothing may be let go
+ * during the walk. */
+struct sched_node *holds_next_place(const struct reservation *reservation,
+                                    struct held_places *places, const struct pod_class **ret_cls);
 /* How much of a resource is held on the node now, lifted reservations apart. */
 int64_t holds_on(const struct sched_node *node, uint32_t id);
 /* Whether a pod of the class would have room on the node but for what is held there. */

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "loop/backoff.h"
 #include "scheduler/apart.h"
+#include "scheduler/evict/evictor.h"
 #include "scheduler/fit.h"
 #include "scheduler/holds.h"
 #include "scheduler/plugins/gang.h"
@@ -249,24 +250,82 @@ static bool is_in_the_way(struct scheduler *scheduler, const struct reservation 
     return false;
 }
 
+/* Whether the job goes before the one that holds. Whoever is evicted between queues is not evicted
+ * for others than those for whom that was decided. */
+static bool goes_before(const struct scheduler *scheduler, const struct sched_job *job,
+                        const struct reservation *reservation)
+{
+    return reservation->job->priority < job->priority &&
+           reserve_ranks_priorities(scheduler->config) &&
+           (!reservation->nominated || reservation->job->queue == job->queue);
+}
+
+void reserve_lift(struct scheduler *scheduler, struct sched_job *job, bool mending)
+{
+    if (job->reservation)
+        holds_lift(&scheduler->cache, job->reservation);
+    if (!mending)
+        return;
+    list_each(link, &scheduler->cache.reservations)
+    {
+        struct reservation *reservation = container_of(link, struct reservation, link);
+        if (!reservation->nominated || goes_before(scheduler, job, reservation))
+            holds_lift(&scheduler->cache, reservation);
+    }
+}
+
 bool reserve_yield(struct scheduler *scheduler, const struct sched_job *job, struct pod_class *cls)
 {
     bool any = false;
     list_each(link, &scheduler->cache.reservations)
     {
         struct reservation *reservation = container_of(link, struct reservation, link);
-        if (reservation->job->priority >= job->priority ||
-            (reservation->nominated && reservation->job->queue != job->queue) ||
-            !reserve_ranks_priorities(scheduler->config) ||
+        if (reservation->lifted || !goes_before(scheduler, job, reservation) ||
             !is_in_the_way(scheduler, reservation, job->queue, cls))
             continue;
-        if (reservation->nominated)
-            holds_close(&scheduler->cache, reservation); /* the evictor sees that */
-        else
-            reserve_drop(&scheduler->cache, reservation->job);
+        holds_lift(&scheduler->cache, reservation);
         any = true;
     }
     return any;
+}
+
+/* Whether what the hold is for has no room there any more, also once those are gone who are evicted
+ * for it. */
+static bool is_taken(const struct node_hold *hold)
+{
+    const struct sched_node *node = hold->node;
+    for (uint32_t i = 0; i < hold->amount.n; i++) {
+        const uint32_t id = hold->amount.items[i].id;
+        int64_t room = resource_vector_get(&node->object->allocatable, id) -
+                       resource_vector_get(&node->used, id);
+        (void)resource_sum_add(&room, evictor_comes_free(hold->reservation->job, node, id));
+        if (room < hold->amount.items[i].amount)
+            return true;
+    }
+    return false;
+}
+
+static struct reservation *taken_on(const struct sched_node *node, const struct sched_job *job)
+{
+    for (const struct node_hold *hold = node->holds; hold; hold = hold->next)
+        if (hold->reservation->lifted && hold->reservation->job != job && is_taken(hold))
+            return hold->reservation;
+    return NULL;
+}
+
+void reserve_taken(struct scheduler *scheduler, const struct sched_job *job,
+                   struct sched_task *const *tasks, size_t n)
+{
+    struct cache *cache = &scheduler->cache;
+    for (size_t i = 0; i < n; i++) {
+        const struct sched_node *node = tasks[i]->node; /* NULL: its bind has failed already */
+        struct reservation *taken;
+        while (node && node->object && (taken = taken_on(node, job)))
+            if (taken->nominated)
+                holds_close(cache, taken); /* the evictor sees that */
+            else
+                reserve_drop(cache, taken->job);
+    }
 }
 
 /* ---- which nodes ----------------------------------------------------------------------------- */

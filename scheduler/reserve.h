@@ -55,10 +55,18 @@ int64_t reserve_look(const struct scheduler *scheduler, const struct sched_job *
 
 /* Whether the plugin priority ranks jobs. */
 bool reserve_ranks_priorities(const struct sched_config *config);
-/* An attempt found no node for a pod of the class: jobs of lower priority let go, if the plugin
- * priority ranks jobs and one would have room where they hold something. True when one did: then
- * it is worth another attempt. */
+
+/* For an attempt to place the job, until holds_restore: what it holds is free to it. So is what
+ * others hold for a gang that was cut off half-way (`mending`); but of places for which somebody is
+ * evicted only those of jobs of lower priority in its queue. */
+void reserve_lift(struct scheduler *scheduler, struct sched_job *job, bool mending);
+/* The attempt found no node for a pod of the class: what jobs of lower priority hold is lifted, if
+ * the plugin priority ranks jobs and the pod would have room there; of places for which somebody is
+ * evicted only in the queue of the job. True when something was: it is worth another attempt. */
 bool reserve_yield(struct scheduler *scheduler, const struct sched_job *job, struct pod_class *cls);
+/* The job has been placed: others whose places, as far as they are lifted, its pods took let go. */
+void reserve_taken(struct scheduler *scheduler, const struct sched_job *job,
+                   struct sched_task *const *tasks, size_t n);
 
 /* Whether a gang would fit the emptied cluster: found out class by class, in small steps. */
 struct reserve_plan;

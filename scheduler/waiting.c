@@ -77,10 +77,11 @@ static int64_t limit_of(const struct scheduler *scheduler, const struct sched_jo
     return limit ? limit : INT64_MAX;
 }
 
-/* Loop time when its time is over. */
+/* Loop time when its time is over; not while others are evicted for it, which ends by itself. */
 static int64_t end_of(const struct scheduler *scheduler, const struct sched_job *job)
 {
-    return job->wait.counts ? time_add(job->wait.since_ns, limit_of(scheduler, job)) : INT64_MAX;
+    bool counts = job->wait.counts && !job->decision;
+    return counts ? time_add(job->wait.since_ns, limit_of(scheduler, job)) : INT64_MAX;
 }
 
 int64_t waiting_next(const struct scheduler *scheduler, const struct sched_job *job)

@@ -16,6 +16,7 @@
  */
 #include "scheduler/actions/actions.h"
 #include "scheduler/actions/lending.h"
+#include "scheduler/actions/worth.h"
 #include "scheduler/bind.h"
 #include "scheduler/cycle.h"
 #include "scheduler/evict/evictor.h"
@@ -34,6 +35,7 @@
 enum stage {
     STAGE_COLLECT,
     STAGE_PICK,
+    STAGE_PLACES, /* that are held for it */
     STAGE_GANG,
     STAGE_SURPLUS,
     STAGE_BIND,
@@ -55,6 +57,7 @@ struct allocate {
     enum stage stage;
     struct statement statement;
     bool gang;                           /* it was below its minimum */
+    struct held_places places;           /* those before it were looked at */
     size_t bound;                        /* of the statement */
     uint64_t attempt;                    /* number of this one */
     int64_t spent_ns;                    /* what the action had taken when it began */
@@ -89,70 +92,6 @@ static void enter_all(struct scheduler *scheduler)
     }
 }
 
-/* After a failure only a gang whose sum fits again is worth the attempt. */
-static bool sum_fits(const struct cache *cache, const struct sched_job *job)
-{
-    struct resource_set needs = why_gang_needs(job);
-    bool fits = true;
-    for (uint32_t i = 0; i < needs.n && fits; i++)
-        fits = needs.items[i].amount <= resource_vector_get(&cache->free, needs.items[i].id);
-    resource_set_clear(&needs);
-    return fits;
-}
-
-/* Whether the queue has had its share; once it has, that stands for the cycle. */
-static bool is_spent(struct scheduler *scheduler, struct sched_queue *queue, bool look_again)
-{
-    uint64_t number = scheduler->cycle.number;
-    if (queue->judged == number && (queue->spent || !look_again))
-        return queue->spent;
-    queue->judged = number;
-    queue->spent = config_queue_overused(scheduler->config, &scheduler->cache, queue);
-    return queue->spent;
-}
-
-static bool is_broken(const struct scheduler *scheduler, const struct sched_job *job)
-{
-    return job_live(job) > 0 && !config_job_ready(scheduler->config, job);
-}
-
-/* Nothing that it failed for has changed. */
-static bool stands_refused(const struct cache *cache, const struct sched_job *job)
-{
-    return job->failed_at == (job->share_refused ? cache_chances(cache) : cache->room);
-}
-
-static void set_failed(const struct cache *cache, struct sched_job *job, bool refused)
-{
-    job->share_refused = refused;
-    job->failed_at = refused ? cache_chances(cache) : cache->room;
-}
-
-static bool is_worth(struct scheduler *scheduler, struct sched_job *job)
-{
-    struct cache *cache = &scheduler->cache;
-    bool started = job_have(job) > 0;
-    if (stands_refused(cache, job) || !config_job_possible(scheduler->config, job))
-        return false;
-    if (!started && why_queue(scheduler, job))
-        return false;
-    if (!is_broken(scheduler, job) && !holds_awaited(job) &&
-        is_spent(scheduler, job->queue, false)) {
-        why_overused(scheduler, job);
-        reserve_drop(cache, job);
-        return false;
-    }
-    if (job->reservation)
-        return true;
-    bool failed_before =
-        job->tried && job->why.kind == WHY_NODES && !why_is_due_or_later(scheduler, job, WHY_NODES);
-    if (!failed_before || job->failed_at == UINT64_MAX ||
-        config_job_ready(scheduler->config, job) || sum_fits(cache, job))
-        return true;
-    set_failed(cache, job, false);
-    return false;
-}
-
 static bool broken_before(const struct heap_node *x, const struct heap_node *y, void *arg)
 {
     return config_job_before(arg, const_container_of(x, struct sched_job, order),
@@ -180,7 +119,7 @@ static void *begin(struct scheduler *scheduler)
 static void contend(struct scheduler *scheduler, struct allocate *allocate, struct sched_job *job)
 {
     struct sched_queue *queue = job->queue;
-    if (!reserve_may(scheduler, job) || is_spent(scheduler, queue, false))
+    if (!reserve_may(scheduler, job) || worth_spent(scheduler, queue, false))
         return;
     if (!queue->contender)
         vec_push(&allocate->contended, queue);
@@ -197,9 +136,9 @@ static void collect(struct scheduler *scheduler, struct allocate *allocate)
         allocate->next = allocate->next->next;
         scheduler->cache.work++;
         contend(scheduler, allocate, job);
-        if (!is_worth(scheduler, job))
+        if (!worth_try(scheduler, job))
             continue;
-        if (is_broken(scheduler, job))
+        if (worth_broken(scheduler, job))
             heap_push(&allocate->broken, &job->order);
         else
             job_order_push(&allocate->order, job);
@@ -237,6 +176,11 @@ static bool allows_gang(struct scheduler *scheduler, struct allocate *allocate)
     return allowed;
 }
 
+static enum stage stage_of_rest(const struct allocate *allocate)
+{
+    return allocate->gang ? STAGE_GANG : STAGE_SURPLUS;
+}
+
 static void begin_attempt(struct scheduler *scheduler, struct allocate *allocate)
 {
     struct sched_job *job = allocate->job;
@@ -250,18 +194,19 @@ static void begin_attempt(struct scheduler *scheduler, struct allocate *allocate
     job->attempt_ns = loop_now(scheduler->params.loop);
     job->attempts++;
     allocate->gang = !config_job_ready(scheduler->config, job);
-    allocate->stage = STAGE_SURPLUS;
-    if (allocate->mending || job->reservation)
-        holds_lift(&scheduler->cache, allocate->mending ? NULL : job);
-    if (allocate->gang)
-        allocate->stage = allows_gang(scheduler, allocate) ? STAGE_GANG : STAGE_UNDO;
+    allocate->places = (struct held_places){0};
+    reserve_lift(scheduler, job, allocate->mending);
+    bool may = !allocate->gang || allows_gang(scheduler, allocate);
+    allocate->stage = !may                 ? STAGE_UNDO
+                      : holds_awaited(job) ? STAGE_PLACES
+                                           : stage_of_rest(allocate);
 }
 
 /* The holder's places are made up also when the whole would not fit yet. */
 static bool only_holds(struct scheduler *scheduler, const struct sched_job *job)
 {
     return job->reservation && !why_is_due(scheduler, job, WHY_NODES) &&
-           !sum_fits(&scheduler->cache, job);
+           !worth_sum_fits(&scheduler->cache, job);
 }
 
 /* `refused`: its queue could not have it. */
@@ -279,7 +224,7 @@ static bool lend(struct scheduler *scheduler, struct allocate *allocate)
     struct sched_job *job = lending_next(&allocate->lending);
     if (!job)
         return false;
-    if (!sum_fits(&scheduler->cache, job))
+    if (!worth_sum_fits(&scheduler->cache, job))
         return true;
     allocate->job = job;
     allocate->lent = allocate->beyond = true;
@@ -300,7 +245,7 @@ static bool pick(struct scheduler *scheduler, struct allocate *allocate)
     if (!job)
         return lend(scheduler, allocate);
     allocate->job = job;
-    if (!broken && !holds_awaited(job) && is_spent(scheduler, job->queue, true))
+    if (!broken && !holds_awaited(job) && worth_spent(scheduler, job->queue, true))
         why_overused(scheduler, job);
     else if (only_holds(scheduler, job))
         begin_hold(allocate, false);
@@ -353,6 +298,40 @@ static bool place_one(struct scheduler *scheduler, struct allocate *allocate,
     return false;
 }
 
+/* The group of the class that has pods waiting, of a role that lacks some if there is one. */
+static struct task_group *group_for(const struct sched_job *job, const struct pod_class *cls)
+{
+    struct task_group *found = NULL;
+    for (size_t i = 0; i < job->groups.n; i++) {
+        struct task_group *group = job->groups.items[i];
+        const struct task_role *role = &job->roles.items[group->role];
+        if (group->cls != cls || !group->pending.n)
+            continue;
+        if ((int64_t)role->have < role->min)
+            return group;
+        found = found ? found : group;
+    }
+    return found;
+}
+
+/* A pod for the next place for which others were evicted. Such places come first and go to whom
+ * they were meant for: pods that find room anywhere would take those of others, for whom there is
+ * no other. False when none is left. */
+static bool place_held(struct scheduler *scheduler, struct allocate *allocate)
+{
+    struct cache *cache = &scheduler->cache;
+    const struct pod_class *cls;
+    struct sched_node *node = holds_next_place(allocate->job->reservation, &allocate->places, &cls);
+    struct task_group *group = node ? group_for(allocate->job, cls) : NULL;
+    if (!group)
+        return node;
+    struct sched_task *task = container_of(heap_peek(&group->pending), struct sched_task, waiting);
+    const struct fit_table *table = fit_table_of(cache, scheduler->config, group);
+    if (!fit_reason(table, node) && allows(scheduler, allocate, group->cls))
+        (void)statement_place(cache, &allocate->statement, task, node);
+    return true;
+}
+
 /* One group is tried at a time, so that the failures of many do not make a long step: `again` then.
  * Pods that ask for something come first; best-effort ones only make up the number. */
 static bool place_any(struct scheduler *scheduler, struct allocate *allocate, int role,
@@ -402,6 +381,15 @@ static void give_up(struct scheduler *scheduler, struct allocate *allocate)
     end_search(scheduler, allocate, STAGE_UNDO);
 }
 
+static void step_places(struct scheduler *scheduler, struct allocate *allocate)
+{
+    bool more = place_held(scheduler, allocate);
+    if (allocate->statement.placed.n && !allocate->gang)
+        end_search(scheduler, allocate, STAGE_BIND);
+    else if (!more)
+        allocate->stage = stage_of_rest(allocate);
+}
+
 static void step_gang(struct scheduler *scheduler, struct allocate *allocate)
 {
     struct sched_job *job = allocate->job;
@@ -433,6 +421,7 @@ static void step_bind(struct scheduler *scheduler, struct allocate *allocate)
     statement->placed.n = 0;
     if (config_job_ready(scheduler->config, job))
         evictor_placed(scheduler, job, placed, count);
+    reserve_taken(scheduler, job, placed, count);
     if (job->reservation && !job->reservation->nominated &&
         config_job_ready(scheduler->config, job))
         holds_close(&scheduler->cache, job->reservation);
@@ -465,6 +454,12 @@ static void step_undo(struct scheduler *scheduler, struct allocate *allocate)
     struct cache *cache = &scheduler->cache;
     if (statement_undo(cache, &allocate->statement))
         return;
+    if (allocate->failed && !allocate->miss &&
+        reserve_yield(scheduler, job, allocate->failed->cls)) {
+        begin_attempt(scheduler, allocate); /* before a job of lower priority takes it */
+        allocate->refused |= allocate->lent;
+        return;
+    }
     holds_restore(cache);
     note_want(scheduler, allocate);
     if (!job->tried && !list_empty(&cache->admit))
@@ -473,15 +468,7 @@ static void step_undo(struct scheduler *scheduler, struct allocate *allocate)
     if (allocate->failed && allocate->nodes.n)
         why_gang(scheduler, job, allocate->failed, allocate->would, allocate->signature,
                  buf_str(&allocate->nodes));
-    if (!allocate->failed || allocate->miss ||
-        !reserve_yield(scheduler, job, allocate->failed->cls)) {
-        begin_hold(allocate, allocate->refused);
-        return;
-    }
-    job->failed_at = UINT64_MAX;
-    allocate->stage = STAGE_PICK;
-    if (!allocate->lent) /* before a job of lower priority takes it */
-        begin_attempt(scheduler, allocate);
+    begin_hold(allocate, allocate->refused);
 }
 
 static void step_surplus(struct scheduler *scheduler, struct allocate *allocate)
@@ -495,7 +482,7 @@ static void step_surplus(struct scheduler *scheduler, struct allocate *allocate)
     if (placed)
         return;
     holds_restore(&scheduler->cache);
-    set_failed(&scheduler->cache, job, allocate->refused);
+    worth_failed(&scheduler->cache, job, allocate->refused);
     if (allocate->failed && allocate->nodes.n)
         why_surplus(scheduler, job, allocate->failed, allocate->signature,
                     buf_str(&allocate->nodes));
@@ -507,7 +494,7 @@ static void step_hold(struct scheduler *scheduler, struct allocate *allocate)
 {
     if (reserve_step(scheduler, allocate->job))
         return;
-    set_failed(&scheduler->cache, allocate->job, allocate->refused);
+    worth_failed(&scheduler->cache, allocate->job, allocate->refused);
     allocate->stage = STAGE_PICK;
 }
 
@@ -547,6 +534,9 @@ static bool step(struct scheduler *scheduler, void *state)
     case STAGE_PICK:
         if (!pick(scheduler, allocate))
             allocate->stage = STAGE_CONTEND;
+        break;
+    case STAGE_PLACES:
+        step_places(scheduler, allocate);
         break;
     case STAGE_GANG:
         step_gang(scheduler, allocate);

@@ -308,6 +308,21 @@ bool evictor_spare(struct scheduler *scheduler, const struct change *change)
     return true;
 }
 
+int64_t evictor_comes_free(const struct sched_job *job, const struct sched_node *node, uint32_t id)
+{
+    int64_t sum = 0;
+    if (!job->decision)
+        return 0;
+    list_each(link, &job->decision->victims)
+    {
+        const struct pod *pod = container_of(link, struct evict_call, link)->pod;
+        const struct sched_task *task = cache_task(job->cache, pod->meta.uid);
+        if (task && task->node == node)
+            (void)resource_sum_add(&sum, resource_set_get(&task->pod->cls->request, id));
+    }
+    return sum;
+}
+
 /* ---- saying ---------------------------------------------------------------------------------- */
 
 void evictor_explain(const struct scheduler *scheduler, const struct sched_job *job,

@@ -63,6 +63,8 @@ void evictor_placed(struct scheduler *scheduler, struct sched_job *job,
                     struct sched_task *const *tasks, size_t n);
 /* The job, or one of its pods, or of its victims, changed: ends its decision when it is over. */
 void evictor_check(struct scheduler *scheduler, struct sched_job *job);
+/* How much of a resource those still use on the node who are evicted for the job. */
+int64_t evictor_comes_free(const struct sched_job *job, const struct sched_node *node, uint32_t id);
 /* When (loop time) to look at the job again, INT64_MAX for never. */
 int64_t evictor_look(const struct scheduler *scheduler, const struct sched_job *job);
 /* A pod that was asked to go is not to, or cannot, as the change says; true. */

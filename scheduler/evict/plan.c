@@ -60,7 +60,7 @@ struct evict_plan *evict_plan_new(struct scheduler *scheduler, struct sched_job 
     heap_init(&plan->queue, site_before, NULL);
     budget_tally_begin(&plan->tally, &scheduler->cache);
     if (job->reservation)
-        holds_lift(&scheduler->cache, job);
+        holds_lift(&scheduler->cache, job->reservation);
     if (plan->gang)
         job_each_missing(job, want, plan);
     else
