@@ -101,9 +101,9 @@ typedef void loop_fd_fn(int fd, int events, void *arg);
 void loop_fd_set(struct loop *loop, int fd, int events, loop_fd_fn *fn, void *arg);
 
 /*
- * Lets a busy loop's events gather: one that wakes more than 500 times a second sleeps up to
- * `gather_ns` (below a second; 0, the default: never) before each wait, until nothing comes in all
- * that time, so that one wake-up serves many descriptors and messages. Descriptors and posted calls
+ * Lets a busy loop's events gather: one that wakes more than twice in `gather_ns` (below a second;
+ * 0, the default: never), and 200 times a second, sleeps up to that long before each wait, until
+ * nothing comes in all that time, so that one wake-up serves many descriptors and messages. Descriptors and posted calls
  * are seen that much later; timers and deferred calls are not, and a loop that is not busy is left
  * alone.
  */

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #define READY_MAX 128
-/* A loop that wakes more often than this, on average, is busy. */
-#define BUSY_INTERVAL_NS (2 * NSEC_PER_MSEC)
+/* A loop that wakes more often than this, on average, is busy, however long events may gather. */
+#define BUSY_INTERVAL_MAX (5 * NSEC_PER_MSEC)
 /* A longer sleep counts as this much, so that one does not hide how busy it is else. */
 #define WAKE_INTERVAL_MAX (20 * NSEC_PER_MSEC)
 
@@ -141,9 +141,16 @@ void loop_set_gather(struct loop *loop, int64_t gather_ns)
     loop->wake_interval = WAKE_INTERVAL_MAX;
 }
 
+/* Two events at least come in the time in which they would gather. */
+static int64_t busy_interval(const struct loop *loop)
+{
+    const int64_t half = loop->gather_ns / 2;
+    return half < BUSY_INTERVAL_MAX ? half : BUSY_INTERVAL_MAX;
+}
+
 static bool is_busy(const struct loop *loop)
 {
-    return loop->gather_ns > 0 && loop->wake_interval < BUSY_INTERVAL_NS;
+    return loop->gather_ns > 0 && loop->wake_interval < busy_interval(loop);
 }
 
 /* A moving average over some 16 wake-ups; it stands still while events gather. */
@@ -160,7 +167,7 @@ static void note_wake(struct loop *loop)
 /* Nothing came in all that time: not busy any more, but soon again if more comes. */
 static void note_quiet(struct loop *loop)
 {
-    loop->wake_interval = 2 * BUSY_INTERVAL_NS;
+    loop->wake_interval = 2 * busy_interval(loop);
 }
 
 static int64_t let_gather(const struct loop *loop, int64_t wait_ns)
