@@ -32,6 +32,7 @@ static void end_request(struct evict_call *call)
         scheduler_wake(call->scheduler);
     }
     call->request = NULL;
+    call->queued_ns = 0;
     call->payer = NULL;
 }
 
@@ -117,7 +118,7 @@ static void refuse(struct evict_call *call, const char *why)
 static void again(struct evict_call *call, const char *why)
 {
     struct loop *loop = call->scheduler->params.loop;
-    bool patient = loop_now(loop) - call->began_ns < DECISION_PATIENCE;
+    bool patient = loop_now(loop) < evict_call_ends(call);
     if (!call->decision && !patient)
         refuse(call, why);
     else
@@ -157,11 +158,25 @@ static void read_done(const struct kube_result *result, void *arg)
 
 /* ---- the eviction ---------------------------------------------------------------------------- */
 
+int64_t evict_call_ends(const struct evict_call *call)
+{
+    int64_t waited = call->queued_ns ? loop_now(call->scheduler->params.loop) - call->queued_ns : 0;
+    return call->began_ns + waited + DECISION_PATIENCE;
+}
+
+/* Its turn has come. */
+static void leave_queue(struct evict_call *call)
+{
+    call->began_ns = evict_call_ends(call) - DECISION_PATIENCE;
+    call->queued_ns = 0;
+}
+
 static bool evict_render(struct buf *path, struct buf *body, void *arg)
 {
-    const struct evict_call *call = arg;
+    struct evict_call *call = arg;
     const struct kube_meta *meta = &call->pod->meta;
     struct json_writer writer = json_writer(body);
+    leave_queue(call);
     if (!task_of(call))
         return false; /* it terminates, or is gone */
     pod_path(path, call->pod, "/eviction");
@@ -208,6 +223,7 @@ static void ask(void *arg)
     struct scheduler *scheduler = call->scheduler;
     const struct sched_task *task = task_of(call);
     call->payer = call->decision ? call->decision->job : task ? task->job : NULL;
+    call->queued_ns = loop_now(scheduler->params.loop);
     store_request_begin(scheduler->params.pods, str_of(call->pod->meta.ns),
                         str_of(call->pod->meta.name));
     call->request =

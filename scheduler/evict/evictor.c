@@ -188,7 +188,7 @@ static int64_t due_time(const struct scheduler *scheduler, const struct evict_ca
     int64_t deleted = task->pod->meta.deleted_ns;
     if (deleted)
         return loop_now(scheduler->params.loop) + (deleted - loop_wall(scheduler->params.loop));
-    return (call->taken_ns ? call->taken_ns : call->began_ns) + DECISION_PATIENCE;
+    return call->taken_ns ? call->taken_ns + DECISION_PATIENCE : evict_call_ends(call);
 }
 
 /* Strikes out the victims that are gone; finds out when the others should be. */
@@ -209,7 +209,7 @@ static void count_victims(struct evict_decision *decision)
             call->taken_ns = now; /* whether by us or not */
         int64_t at = due_time(scheduler, call, task);
         due = at > due ? at : due;
-        if (!call->taken_ns && now >= call->began_ns + DECISION_PATIENCE)
+        if (!call->taken_ns && now >= evict_call_ends(call))
             decision->pointless = true;
     }
     if (!decision->adopted)
@@ -260,7 +260,7 @@ int64_t evictor_look(const struct scheduler *scheduler, const struct sched_job *
     for (const struct list *link = job->decision->victims.next; link != &job->decision->victims;
          link = link->next) {
         const struct evict_call *call = const_container_of(link, struct evict_call, link);
-        int64_t ends = call->began_ns + DECISION_PATIENCE;
+        int64_t ends = evict_call_ends(call);
         if (!call->taken_ns && ends < next)
             next = ends;
     }

@@ -14,10 +14,11 @@
  * placed decides again only after a back-off.
  *
  * A victim that a PodDisruptionBudget keeps (429) is asked again for DECISION_PATIENCE; other
- * refusals (4xx) are final; without an answer, or with 5xx, it is asked again, for as long. A
- * victim that could not be evicted is as before. Nothing is stored: after a restart victims that
- * terminate are seen as such, and pods that show a nomination hold their place again
- * (evictor_adopt), so that nobody is evicted twice. Loop thread only.
+ * refusals (4xx) are final; without an answer, or with 5xx, it is asked again, for as long. What a
+ * request waits for its turn in the window is no part of that time, so that many victims take no
+ * decision back. A victim that could not be evicted is as before. Nothing is stored: after a
+ * restart victims that terminate are seen as such, and pods that show a nomination hold their place
+ * again (evictor_adopt), so that nobody is evicted twice. Loop thread only.
  */
 #ifndef PUMICE_SCHEDULER_EVICT_EVICTOR_H
 #define PUMICE_SCHEDULER_EVICT_EVICTOR_H

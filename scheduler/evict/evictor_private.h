@@ -41,8 +41,9 @@ struct evict_call {
     struct kube_call *read;          /* the GET, or NULL */
     struct loop_timer timer;         /* the next of them */
     struct backoff backoff;
-    int64_t began_ns;
-    int64_t taken_ns; /* loop time at which the server took the eviction, 0: not yet */
+    int64_t began_ns;  /* loop time at which it was first sent, later by what it waited since */
+    int64_t queued_ns; /* loop time since when `request` waits for its turn, 0: it does not */
+    int64_t taken_ns;  /* loop time at which the server took the eviction, 0: not yet */
 };
 
 /* ---- evictor.c --------------------------------------------------------------------------------
@@ -63,6 +64,9 @@ void evict_decision_forget(struct evict_decision *decision);
 /* Asks the task to go: it is Releasing from now on. `decision` may be NULL. */
 void evict_call_start(struct scheduler *scheduler, struct evict_decision *decision,
                       struct sched_task *task, const char *action);
+/* Loop time at which it will have been asked for long enough. While it waits for its turn that time
+ * moves on: nobody has asked it then. */
+int64_t evict_call_ends(const struct evict_call *call);
 /* The pod is gone, or nobody minds: frees the call. What is under way is withdrawn. */
 void evict_call_free(struct evict_call *call);
 /* Nobody waits for it any more: if the pod has not been asked yet it stays, and the call is freed;

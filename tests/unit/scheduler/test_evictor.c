@@ -186,6 +186,30 @@ static void no_answers_for_a_while(void **state)
     cluster_free(c);
 }
 
+/* Many requests, or a slow server: they wait for their turn for longer than anybody is patient. */
+static void those_who_wait_for_their_turn_are_waited_for(void **state)
+{
+    (void)state;
+    struct cluster *c = full_cluster(30, 30, false);
+    c->fake->latency_ns = 12 * SECOND;
+    victim_on(c, "n0")->no_eviction = 500; /* and that one has to queue twice */
+    decide(c, 30);
+    run_for(c, DECISION_PATIENCE + 5 * SECOND);
+    assert_in_range(asked(c), 1, 59);
+    for (int i = 0; i < 12 && asked(c) < 61; i++) {
+        assert_non_null(job_of(c, "high")->decision);
+        run_for(c, 12 * SECOND);
+        show_evicted(c, true);
+    }
+    assert_int_equal(asked(c), 61);
+    run_for(c, 12 * SECOND);
+    show_evicted(c, true);
+    run_for(c, 60 * SECOND);
+    assert_int_equal(bound(c, "high", NULL), 30);
+    check(c);
+    cluster_free(c);
+}
+
 /* Another pod of that name, which no watch has shown yet. */
 static void replace_pod(struct cluster *c, const struct test_pod *old)
 {
@@ -354,6 +378,7 @@ int main(void)
         cmocka_unit_test(refused_for_good),
         cmocka_unit_test(refused_for_too_long),
         cmocka_unit_test(no_answers_for_a_while),
+        cmocka_unit_test(those_who_wait_for_their_turn_are_waited_for),
         cmocka_unit_test(gone_before_it_is_asked),
         cmocka_unit_test(shuffled),
         cmocka_unit_test(several_hold_places),
