@@ -270,6 +270,34 @@ static void killed_before_anybody_was_asked(void **state)
     cluster_free(c);
 }
 
+/* Some places were shown and some victims asked: the job decides for the rest, and keeps these. */
+static void killed_when_some_were_asked(void **state)
+{
+    (void)state;
+    struct cluster *c = full_cluster(3, 2, false);
+    snprintf(find_pod(c, "high-w-0")->nominated, NAME_SIZE, "n0");
+    for (size_t i = 0; i < c->pod_list.n; i++)
+        c->pod_list.items[i]->deleted |= strcmp(c->pod_list.items[i]->node, "n0") == 0;
+    cluster_restart(c, three_nodes);
+    run_for(c, 5 * SECOND);
+    assert_int_equal(holds_pods(job_of(c, "high")->reservation), 1);
+    assert_true(evictor_may(c->scheduler, job_of(c, "high")));
+    check(c);
+    struct evict_victim victim = {task_of(c, victim_on(c, "n1")->name), false};
+    struct evict_place places[2];
+    for (unsigned i = 0; i < 2; i++) {
+        places[i].task = task_of(c, i ? "high-w-1" : "high-w-0");
+        places[i].node = cache_node(&c->scheduler->cache, i ? "n1" : "n0");
+    }
+    evictor_start(c->scheduler, job_of(c, "high"), &victim, 1, places, 2, "preempt");
+    run_for(c, SECOND);
+    assert_int_equal(nominated(c, "high"), 2);
+    assert_int_equal(holds_pods(job_of(c, "high")->reservation), 2);
+    assert_false(evictor_may(c->scheduler, job_of(c, "high")));
+    check(c);
+    cluster_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +313,7 @@ int main(void)
         cmocka_unit_test(stops_at_once),
         cmocka_unit_test(places_survive_a_restart),
         cmocka_unit_test(killed_before_anybody_was_asked),
+        cmocka_unit_test(killed_when_some_were_asked),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     return cmocka_run_group_tests(tests, NULL, NULL);
