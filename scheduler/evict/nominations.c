@@ -28,6 +28,14 @@ static struct sched_task *task_of(const struct nomination *nomination)
     return task && task->job && task->status <= TASK_GATED ? task : NULL;
 }
 
+/* What it shows by its newest version, of which the cache may not know yet. */
+static const char *shown_by(const struct scheduler *scheduler, const struct pod *known)
+{
+    const struct pod *pod =
+        store_get(scheduler->params.pods, str_of(known->meta.ns), str_of(known->meta.name));
+    return pod && pod->meta.uid == known->meta.uid ? pod->nominated : known->nominated;
+}
+
 static void end_request(struct nomination *nomination)
 {
     const struct kube_meta *meta = &nomination->pod->meta;
@@ -56,7 +64,8 @@ static bool nominate_render(struct buf *path, struct buf *body, void *arg)
     struct nomination *nomination = arg;
     const struct sched_task *task = task_of(nomination);
     struct json_writer writer = json_writer(body);
-    if (!task || (!nomination->sent && task->pod->nominated == nomination->node))
+    if (!task ||
+        (!nomination->sent && shown_by(nomination->scheduler, task->pod) == nomination->node))
         return false;
     intern_put(nomination->sent);
     nomination->sent = intern_ref(nomination->node);
@@ -123,7 +132,7 @@ void nomination_set(struct scheduler *scheduler, struct sched_task *task, const 
         nomination->node = wanted;
         return;
     }
-    if (task->pod->nominated == wanted) {
+    if (shown_by(scheduler, task->pod) == wanted) {
         intern_put(wanted);
         return;
     }
