@@ -4,12 +4,12 @@
  * A decision (struct evict_decision) belongs to the job that wants the room. Its victims are asked
  * to go through the eviction API with the pod's UID as a precondition; they stay charged to their
  * nodes until they are gone. The places that they make are held for the job meanwhile (holds.h) and
- * shown as status.nominatedNodeName of its pods; that is written first, so that nobody is evicted
- * for a place that a scheduler after this one would not know of. A decision ends when the job has
- * been placed, cannot use it any more (it is gone, has too few pods, left its queue), when its
- * places are lost (a node is gone, a job of higher priority wants them), when a pod that cannot be
- * evicted makes it pointless, or when its time is up: DECISION_SPARE after the last victim is gone
- * or should have been. Then the holds are let go, victims that were not asked yet stay, and
+ * shown as status.nominatedNodeName of its pods; that is sent first, so that hardly anybody is
+ * evicted for a place that a scheduler after this one would not know of. A decision ends when the
+ * job has been placed, cannot use it any more (it is gone, has too few pods, left its queue), when
+ * its places are lost (a node is gone, a job of higher priority wants them), when a pod that cannot
+ * be evicted makes it pointless, or when its time is up: DECISION_SPARE after the last victim is
+ * gone or should have been. Then the holds are let go, victims that were not asked yet stay, and
  * nominations that are still shown are taken back. A job whose decision ended without its being
  * placed decides again only after a back-off.
  *

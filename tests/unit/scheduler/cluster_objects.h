@@ -36,6 +36,7 @@ struct test_pod {
     bool evicted_after;  /* the failing one takes effect all the same */
     char nominated[NAME_SIZE];
     unsigned nominations; /* writes */
+    int no_nomination;    /* status of the next one, 0: none; negative: always */
 };
 
 struct test_group {
