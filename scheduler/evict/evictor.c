@@ -8,6 +8,7 @@
 #include "base/intern.h"
 #include "base/log.h"
 #include "scheduler/evict/evictor_private.h"
+#include "scheduler/fit.h"
 #include "scheduler/holds.h"
 #include "scheduler/metrics.h"
 
@@ -222,6 +223,44 @@ static int64_t until(const struct evict_decision *decision)
     return last + DECISION_SPARE;
 }
 
+/* The first of the job's groups of that class, or NULL. */
+static const struct task_group *group_of(const struct sched_job *job, const struct pod_class *cls)
+{
+    for (size_t i = 0; i < job->groups.n; i++)
+        if (job->groups.items[i]->cls == cls && job->groups.items[i]->pending.n)
+            return job->groups.items[i];
+    return NULL;
+}
+
+/* Whether none of the class may go where its places are held. */
+static bool is_barred(const struct evict_decision *decision, const struct pod_class *cls)
+{
+    struct scheduler *scheduler = decision->scheduler;
+    const struct reservation *reservation = decision->job->reservation;
+    const struct task_group *group = group_of(decision->job, cls);
+    if (!group)
+        return false;
+    const struct fit_table *table = fit_table_of(&scheduler->cache, scheduler->config, group);
+    for (size_t i = 0; i < reservation->holds.n; i++) {
+        const struct node_hold *hold = reservation->holds.items[i];
+        for (size_t p = 0; p < hold->parts.n; p++)
+            if (hold->parts.items[p].cls == cls && fit_barred(table, hold->node))
+                return true;
+    }
+    return false;
+}
+
+/* Whether a node with a place is closed to the pod that was to have it, as by a taint. */
+static bool has_closed_places(const struct evict_decision *decision)
+{
+    const struct reservation *reservation = decision->job->reservation;
+    for (size_t i = 0; i < reservation->classes.n; i++)
+        if (reservation->classes.items[i].held &&
+            is_barred(decision, reservation->classes.items[i].cls))
+            return true;
+    return false;
+}
+
 static enum ending ending_of(const struct evict_decision *decision)
 {
     const struct scheduler *scheduler = decision->scheduler;
@@ -232,7 +271,8 @@ static enum ending ending_of(const struct evict_decision *decision)
         return PLACED;
     if (!job_waiting(job) || !config_job_possible(scheduler->config, job))
         return USELESS;
-    if (!job->reservation || holds_pods(job->reservation) + decision->used < decision->places)
+    if (!job->reservation || holds_pods(job->reservation) + decision->used < decision->places ||
+        has_closed_places(decision))
         return LOST;
     if (decision->pointless)
         return POINTLESS;

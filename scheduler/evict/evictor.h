@@ -7,11 +7,11 @@
  * shown as status.nominatedNodeName of its pods; that is sent first, so that hardly anybody is
  * evicted for a place that a scheduler after this one would not know of. A decision ends when the
  * job has been placed, cannot use it any more (it is gone, has too few pods, left its queue), when
- * its places are lost (a node is gone, a job of higher priority wants them), when a pod that cannot
- * be evicted makes it pointless, or when its time is up: DECISION_SPARE after the last victim is
- * gone or should have been. Then the holds are let go, victims that were not asked yet stay, and
- * nominations that are still shown are taken back. A job whose decision ended without its being
- * placed decides again only after a back-off.
+ * its places are lost (a node is gone or closed to its pods, a job of higher priority wants them),
+ * when a pod that cannot be evicted makes it pointless, or when its time is up: DECISION_SPARE
+ * after the last victim is gone or should have been. Then the holds are let go, victims that were
+ * not asked yet stay, and nominations that are still shown are taken back. A job whose decision
+ * ended without its being placed decides again only after a back-off.
  *
  * A victim that a PodDisruptionBudget keeps (429) is asked again for DECISION_PATIENCE; other
  * refusals (4xx) are final; without an answer, or with 5xx, it is asked again, for as long. What a

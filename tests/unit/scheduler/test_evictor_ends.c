@@ -149,6 +149,31 @@ static void nodes_may_change(void **state)
     cluster_free(c);
 }
 
+/* The job may look for another at once, and those who were not asked yet stay. */
+static void a_node_may_be_closed(void **state)
+{
+    static const char *const specs[] = {
+        "\"unschedulable\":true",
+        "\"taints\":[{\"key\":\"a\",\"effect\":\"NoSchedule\"}]",
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+        struct cluster *c = full_cluster(2, 2, false);
+        struct test_pod *victim = victim_on(c, "n0");
+        victim->no_eviction = -429;
+        victim->by_budget = true;
+        decide(c, 2);
+        run_for(c, SECOND);
+        add_node_json(c, "n1", "", specs[i], "\"cpu\":\"2\",\"memory\":\"64Gi\",\"pods\":\"110\"");
+        run_for(c, SECOND);
+        assert_null(job_of(c, "high")->decision);
+        run_for(c, 4 * SECOND);
+        assert_given_up(c);
+        assert_int_equal(status_of(c, victim->name), TASK_RUNNING);
+        cluster_free(c);
+    }
+}
+
 static void higher_priority_takes_the_room(void **state)
 {
     (void)state;
@@ -308,6 +333,7 @@ int main(void)
         cmocka_unit_test(placed_elsewhere),
         cmocka_unit_test(places_are_lost),
         cmocka_unit_test(nodes_may_change),
+        cmocka_unit_test(a_node_may_be_closed),
         cmocka_unit_test(higher_priority_takes_the_room),
         cmocka_unit_test(leadership_is_lost),
         cmocka_unit_test(stops_at_once),
