@@ -31,6 +31,7 @@ struct evict_decision *evict_decision_open(struct scheduler *scheduler, struct s
     struct evict_decision *decision = xnew(struct evict_decision);
     decision->scheduler = scheduler;
     decision->job = job;
+    decision->uid = intern_ref(job->uid);
     decision->action = action;
     decision->gang = !config_job_ready(scheduler->config, job);
     decision->since_ns = decision->due_ns = loop_now(scheduler->params.loop);
@@ -109,6 +110,7 @@ static void free_decision(struct evict_decision *decision)
     for (size_t i = 0; i < decision->nominees.n; i++)
         intern_put(decision->nominees.items[i]);
     vec_clear(&decision->nominees);
+    intern_put(decision->uid);
     cache_dirty(&decision->scheduler->cache, decision->job);
     free(decision);
 }
@@ -175,7 +177,7 @@ static void end_decision(struct evict_decision *decision, enum ending ending)
              decision->action, ending_texts[ending]);
     if (ending == PLACED)
         job->evict_ends = 0;
-    else
+    else if (job->uid == decision->uid)
         back_off(decision);
     evict_decision_forget(decision);
 }
@@ -265,7 +267,7 @@ static enum ending ending_of(const struct evict_decision *decision)
 {
     const struct scheduler *scheduler = decision->scheduler;
     const struct sched_job *job = decision->job;
-    if (!job->uid || job->phase == JOB_PENDING)
+    if (job->uid != decision->uid || job->phase == JOB_PENDING)
         return USELESS;
     if (decision->placed)
         return PLACED;

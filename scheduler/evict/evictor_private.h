@@ -11,6 +11,7 @@ struct evict_decision {
     struct list link;            /* in scheduler->decisions */
     struct scheduler *scheduler; /* borrowed */
     struct sched_job *job;       /* borrowed; its `decision` is this one */
+    const char *uid;             /* interned; of the PodGroup for which it was made */
     const char *action;          /* constant */
     struct list victims;         /* struct evict_call, of those that are still there */
     uint32_t count;              /* of victims, those that are gone included */

@@ -44,6 +44,26 @@ static void pods_of_the_preemptor_go(void **state)
     cluster_free(c);
 }
 
+/* What was decided for the PodGroup that had its name before is not held against it. */
+static void preemptor_is_made_again(void **state)
+{
+    (void)state;
+    struct cluster *c = full_cluster(2, 2, false);
+    struct test_group *group = find_group(c, "high");
+    decide(c, 2);
+    run_for(c, SECOND);
+    group->gone = true;
+    show_group(c, group);
+    add_group(c, "high", "\"minMember\":2");
+    run_for(c, 5 * SECOND);
+    assert_null(job_of(c, "high")->decision);
+    assert_int_equal(nominated(c, "high"), 0);
+    assert_true(evictor_may(c->scheduler, job_of(c, "high")));
+    assert_int_equal(job_of(c, "high")->evict_ends, 0);
+    check(c);
+    cluster_free(c);
+}
+
 /* A victim that takes its time has it, and some more; then its place is not kept any longer. */
 static void victims_that_do_not_go(void **state)
 {
@@ -327,6 +347,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(preemptor_is_deleted),
+        cmocka_unit_test(preemptor_is_made_again),
         cmocka_unit_test(pods_of_the_preemptor_go),
         cmocka_unit_test(victims_that_do_not_go),
         cmocka_unit_test(back_off_grows),
