@@ -36,7 +36,7 @@ static void end_request(struct evict_call *call)
     call->payer = NULL;
 }
 
-void evict_call_free(struct evict_call *call)
+static void call_free(struct evict_call *call)
 {
     struct scheduler *scheduler = call->scheduler;
     if (call->request) {
@@ -67,7 +67,7 @@ static void spare(struct evict_call *call)
 {
     struct scheduler *scheduler = call->scheduler;
     struct change change = {.kind = CHANGE_SPARED, .key = intern_ref(call->pod->meta.uid)};
-    evict_call_free(call);
+    call_free(call);
     scheduler_change(scheduler, change);
 }
 
@@ -76,7 +76,7 @@ void evict_call_drop(struct evict_call *call, bool at_once)
     struct scheduler *scheduler = call->scheduler;
     call->decision = NULL;
     if (call->taken_ns) {
-        evict_call_free(call);
+        call_free(call);
         return;
     }
     bool waits = call->request && window_cancel_if_waiting(scheduler->params.window, call->request);
@@ -92,16 +92,32 @@ void evict_call_drop(struct evict_call *call, bool at_once)
 
 /* ---- outcomes -------------------------------------------------------------------------------- */
 
+/* The pod goes. Where no answer told so, whoever was asked goes because of that. */
+static void count_fate(struct evict_call *call, bool taken)
+{
+    if (call->counted)
+        return;
+    call->counted = true;
+    taken = taken || call->in_doubt;
+    metrics_eviction(call->scheduler, taken ? METRICS_EVICTION_DONE : METRICS_EVICTION_GONE);
+    if (taken)
+        evict_say_taken(call);
+}
+
+void evict_call_end(struct evict_call *call)
+{
+    count_fate(call, call->request && !call->queued_ns);
+    call_free(call);
+}
+
 /* The fate is known, and the pod is gone or will be. */
 static void settle(struct evict_call *call, bool taken)
 {
     call->taken_ns = loop_now(call->scheduler->params.loop);
-    metrics_eviction(call->scheduler, taken ? METRICS_EVICTION_DONE : METRICS_EVICTION_GONE);
-    if (taken)
-        evict_say_taken(call);
+    count_fate(call, taken);
     tell_decision(call);
     if (!call->decision)
-        evict_call_free(call); /* the cache shows it as Releasing until its watch does */
+        call_free(call); /* the cache shows it as Releasing until its watch does */
 }
 
 static void refuse(struct evict_call *call, const char *why)
@@ -176,9 +192,9 @@ static bool evict_render(struct buf *path, struct buf *body, void *arg)
     struct evict_call *call = arg;
     const struct kube_meta *meta = &call->pod->meta;
     struct json_writer writer = json_writer(body);
-    leave_queue(call);
     if (!task_of(call))
         return false; /* it terminates, or is gone */
+    leave_queue(call);
     pod_path(path, call->pod, "/eviction");
     json_w_object(&writer);
     json_w_member_str(&writer, "apiVersion", STR("policy/v1"));
@@ -202,6 +218,7 @@ static void evict_done(const struct kube_result *result, void *arg)
     bool answered = result->outcome == KUBE_ANSWERED;
     int status = answered ? result->status : 0;
     end_request(call);
+    call->in_doubt |= result->outcome == KUBE_IN_DOUBT || status >= 500;
     if (result->error.cls == ERROR_CANCELLED)
         settle(call, false);
     else if (status >= 200 && status < 300)

@@ -205,7 +205,7 @@ static void count_victims(struct evict_decision *decision)
         const struct sched_task *task = cache_task(&scheduler->cache, call->pod->meta.uid);
         if (!task || !task->node) {
             decision->gone_ns = now;
-            evict_call_free(call);
+            evict_call_end(call);
             continue;
         }
         if (!call->taken_ns && task->pod->meta.deleted_ns)

@@ -42,6 +42,8 @@ struct evict_call {
     struct kube_call *read;          /* the GET, or NULL */
     struct loop_timer timer;         /* the next of them */
     struct backoff backoff;
+    bool in_doubt;     /* it was asked and no answer told whether it goes */
+    bool counted;      /* its fate has been said and counted */
     int64_t began_ns;  /* loop time at which it was first sent, later by what it waited since */
     int64_t queued_ns; /* loop time since when `request` waits for its turn, 0: it does not */
     int64_t taken_ns;  /* loop time at which the server took the eviction, 0: not yet */
@@ -68,8 +70,10 @@ void evict_call_start(struct scheduler *scheduler, struct evict_decision *decisi
 /* Loop time at which it will have been asked for long enough. While it waits for its turn that time
  * moves on: nobody has asked it then. */
 int64_t evict_call_ends(const struct evict_call *call);
-/* The pod is gone, or nobody minds: frees the call. What is under way is withdrawn. */
-void evict_call_free(struct evict_call *call);
+/* The pod is gone: says so unless that was said, and frees the call. What is under way is
+ * withdrawn.
+ */
+void evict_call_end(struct evict_call *call);
 /* Nobody waits for it any more: if the pod has not been asked yet it stays, and the call is freed;
  * else it goes on until its fate is known. `at_once`: whatever is under way. */
 void evict_call_drop(struct evict_call *call, bool at_once);

@@ -353,6 +353,30 @@ static void everybody_is_told(void **state)
     cluster_free(c);
 }
 
+/* An eviction whose answer was lost, or that the server called a fault, and that took effect. */
+static void what_took_effect_is_told(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 3; way++) {
+        struct cluster *c = full_cluster(1, 1, true);
+        struct test_pod *victim = victim_on(c, "n0");
+        cleanup_free char *taken = xasprintf(
+            "Pod %s Evict: Pod is evicted, because of preempt: it makes room for job ns/high",
+            victim->name);
+        victim->no_eviction = way ? 0 : 500;
+        victim->evicted_after = true;
+        c->fake->mute = way > 0;
+        decide(c, 1);
+        run_for(c, 500 * NSEC_PER_MSEC);
+        assert_false(was_said(c, taken));
+        show_evicted(c, way == 2); /* the last goes at once */
+        c->fake->mute = false;
+        run_for(c, 60 * SECOND);
+        assert_said(c, taken);
+        cluster_free(c);
+    }
+}
+
 static void explained(void **state)
 {
     (void)state;
@@ -383,6 +407,7 @@ int main(void)
         cmocka_unit_test(shuffled),
         cmocka_unit_test(several_hold_places),
         cmocka_unit_test(everybody_is_told),
+        cmocka_unit_test(what_took_effect_is_told),
         cmocka_unit_test(explained),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
