@@ -71,13 +71,13 @@ static void spare(struct evict_call *call)
     scheduler_change(scheduler, change);
 }
 
-void evict_call_drop(struct evict_call *call, bool at_once)
+bool evict_call_drop(struct evict_call *call, bool at_once)
 {
     struct scheduler *scheduler = call->scheduler;
     call->decision = NULL;
     if (call->taken_ns) {
         call_free(call);
-        return;
+        return false;
     }
     bool waits = call->request && window_cancel_if_waiting(scheduler->params.window, call->request);
     if (waits)
@@ -85,9 +85,10 @@ void evict_call_drop(struct evict_call *call, bool at_once)
     if (call->request && !at_once) {
         list_remove(&call->link);
         list_append(&scheduler->strays, &call->link);
-        return;
+        return false;
     }
     spare(call);
+    return true;
 }
 
 /* ---- outcomes -------------------------------------------------------------------------------- */

@@ -154,19 +154,31 @@ static const char *const ending_texts[] = {
     [LATE] = "it was not placed in time",
 };
 
-static void drop_victims(struct evict_decision *decision, bool at_once)
+/* Victims of a job stand together. */
+static void drop_victims(struct evict_decision *decision)
 {
+    const struct sched_job *loser = NULL;
+    size_t spared = 0;
     list_each(link, &decision->victims)
     {
-        evict_call_drop(container_of(link, struct evict_call, link), at_once);
+        struct evict_call *call = container_of(link, struct evict_call, link);
+        const struct sched_task *task =
+            cache_task(&decision->scheduler->cache, call->pod->meta.uid);
+        if (task && task->job != loser) {
+            evict_say_spared(decision, loser, spared);
+            loser = task->job;
+            spared = 0;
+        }
+        spared += evict_call_drop(call, false);
     }
+    evict_say_spared(decision, loser, spared);
 }
 
 void evict_decision_forget(struct evict_decision *decision)
 {
     let_go(decision);
     denominate(decision);
-    drop_victims(decision, false);
+    drop_victims(decision);
     free_decision(decision);
 }
 
@@ -377,19 +389,24 @@ void evictor_explain(const struct scheduler *scheduler, const struct sched_job *
                (long long)((ends > now ? ends - now : 0) / NSEC_PER_SEC));
 }
 
+static void drop_at_once(struct list *calls)
+{
+    list_each(link, calls)
+    {
+        (void)evict_call_drop(container_of(link, struct evict_call, link), true);
+    }
+}
+
 void evictor_clear(struct scheduler *scheduler)
 {
     list_each(link, &scheduler->decisions)
     {
         struct evict_decision *decision = container_of(link, struct evict_decision, link);
         let_go(decision);
-        drop_victims(decision, true);
+        drop_at_once(&decision->victims);
         free_decision(decision);
     }
-    list_each(link, &scheduler->strays)
-    {
-        evict_call_drop(container_of(link, struct evict_call, link), true);
-    }
+    drop_at_once(&scheduler->strays);
     nominations_clear(scheduler);
     map_clear(&scheduler->evictions);
 }

@@ -74,9 +74,9 @@ int64_t evict_call_ends(const struct evict_call *call);
  * withdrawn.
  */
 void evict_call_end(struct evict_call *call);
-/* Nobody waits for it any more: if the pod has not been asked yet it stays, and the call is freed;
- * else it goes on until its fate is known. `at_once`: whatever is under way. */
-void evict_call_drop(struct evict_call *call, bool at_once);
+/* Nobody waits for it any more: if the pod has not been asked yet it stays, and the call is freed:
+ * true; else it goes on until its fate is known. `at_once`: whatever is under way. */
+bool evict_call_drop(struct evict_call *call, bool at_once);
 
 /* ---- nominations.c ----------------------------------------------------------------------------
  */
@@ -92,6 +92,9 @@ void nominations_clear(struct scheduler *scheduler);
 /* The decision, on the job and on those of the victims. */
 void evict_say_decided(struct scheduler *scheduler, const struct sched_job *job,
                        const struct evict_victim *victims, size_t n, const char *action);
+/* So many of the loser's pods were not asked to go, and stay. */
+void evict_say_spared(const struct evict_decision *decision, const struct sched_job *loser,
+                      size_t n);
 /* The server has taken the eviction. */
 void evict_say_taken(const struct evict_call *call);
 /* A victim cannot be evicted, whatever the decision was. */

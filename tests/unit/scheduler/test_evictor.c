@@ -330,7 +330,8 @@ static void everybody_is_told(void **state)
     victim->no_eviction = -403;
     decide(c, 2);
     run_for(c, 60 * SECOND);
-    assert_said(c, "PodGroup high Evict: 4 pods of 1 job are evicted for it (preempt): ns/low (4)");
+    assert_said(
+        c, "PodGroup high Evict: 4 pods of 1 job are to be evicted for it (preempt): ns/low (4)");
     cleanup_free char *taken =
         xasprintf("Pod %s Evict: Pod is evicted, because of preempt: it makes room for job ns/high",
                   victim_on(c, "n0")->name);
@@ -339,17 +340,42 @@ static void everybody_is_told(void **state)
         "PodGroup high EvictFailed: pod ns/%s cannot be evicted for it (preempt): status 403",
         victim->name);
     assert_said(c, kept);
+    cleanup_free char *stays =
+        xasprintf("PodGroup low EvictFailed: pod ns/%s stays: it cannot be evicted for job ns/high "
+                  "(preempt): status 403",
+                  victim->name);
+    assert_said(c, stays);
     unsigned of_job = 0, of_group = 0;
     for (size_t i = 0; i < c->said.n; i++) {
         struct str said = str_of(c->said.items[i]);
-        of_job += str_starts(
-            said,
-            STR("Job lowjob Evict: 4 of its pods are evicted for job ns/high (preempt): low"));
+        of_job += str_starts(said, STR("Job lowjob Evict: 4 of its pods are to be evicted for job "
+                                       "ns/high (preempt): low"));
         of_group += str_starts(
-            said, STR("PodGroup low Evict: 4 of its pods are evicted for job ns/high (preempt)"));
+            said,
+            STR("PodGroup low Evict: 4 of its pods are to be evicted for job ns/high (preempt)"));
     }
     assert_int_equal(of_job, 1);
     assert_int_equal(of_group, 1);
+    cluster_free(c);
+}
+
+static void those_who_are_not_asked_are_told(void **state)
+{
+    (void)state;
+    struct cluster *c = full_cluster(12, 12, true);
+    c->fake->latency_ns = SECOND;
+    decide(c, 12);
+    run_for(c, 600 * NSEC_PER_MSEC);
+    unsigned sent = asked(c);
+    assert_in_range(sent, 1, 15);
+    find_group(c, "high")->gone = true;
+    show_group(c, c->group_list.items[1]);
+    run_for(c, 60 * SECOND);
+    assert_int_equal(asked(c), sent);
+    cleanup_free char *stay = xasprintf("PodGroup low Evict: %u of its pods stay, which were to be "
+                                        "evicted for job ns/high (preempt)",
+                                        24 - sent);
+    assert_said(c, stay);
     cluster_free(c);
 }
 
@@ -407,6 +433,7 @@ int main(void)
         cmocka_unit_test(shuffled),
         cmocka_unit_test(several_hold_places),
         cmocka_unit_test(everybody_is_told),
+        cmocka_unit_test(those_who_are_not_asked_are_told),
         cmocka_unit_test(what_took_effect_is_told),
         cmocka_unit_test(explained),
     };
