@@ -92,6 +92,7 @@ void evictor_evict(struct scheduler *scheduler, struct sched_task *task, const c
     if (!scheduler->leading || scheduler->stopping)
         return;
     metrics_decision(scheduler, action, 1);
+    evict_say_leaves(scheduler, task, action);
     evict_call_start(scheduler, NULL, task, action);
 }
 

@@ -92,6 +92,9 @@ void nominations_clear(struct scheduler *scheduler);
 /* The decision, on the job and on those of the victims. */
 void evict_say_decided(struct scheduler *scheduler, const struct sched_job *job,
                        const struct evict_victim *victims, size_t n, const char *action);
+/* The same of a pod that nobody wants the room of. */
+void evict_say_leaves(struct scheduler *scheduler, const struct sched_task *task,
+                      const char *action);
 /* So many of the loser's pods were not asked to go, and stay. */
 void evict_say_spared(const struct evict_decision *decision, const struct sched_job *loser,
                       size_t n);

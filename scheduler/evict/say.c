@@ -98,6 +98,16 @@ void evict_say_spared(const struct evict_decision *decision, const struct sched_
     say_job(decision->scheduler, loser, EVENT_NORMAL, REASON_EVICT, text.p);
 }
 
+/* Equal texts are counted, so that a job with many such pods is not told of each. */
+void evict_say_leaves(struct scheduler *scheduler, const struct sched_task *task,
+                      const char *action)
+{
+    cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
+    buf_printf(&text, "One of its pods is to be evicted (%s)", action);
+    if (task->job)
+        say_job(scheduler, task->job, EVENT_NORMAL, REASON_EVICT, text.p);
+}
+
 /* ---- one pod --------------------------------------------------------------------------------- */
 
 void evict_say_taken(const struct evict_call *call)

@@ -379,6 +379,23 @@ static void those_who_are_not_asked_are_told(void **state)
     cluster_free(c);
 }
 
+/* By shuffle: nobody is named for whom, and equal Events are one. */
+static void jobs_are_told_of_those_whose_room_nobody_wants(void **state)
+{
+    (void)state;
+    struct cluster *c = full_cluster(2, 1, true);
+    evictor_evict(c->scheduler, task_of(c, victim_on(c, "n0")->name), "shuffle");
+    evictor_evict(c->scheduler, task_of(c, victim_on(c, "n1")->name), "shuffle");
+    run_for(c, 60 * SECOND);
+    assert_said(c, "PodGroup low Evict: One of its pods is to be evicted (shuffle)");
+    assert_said(c, "Job lowjob Evict: One of its pods is to be evicted (shuffle)");
+    unsigned told = 0;
+    for (size_t i = 0; i < c->said.n; i++)
+        told += strstr(c->said.items[i], "PodGroup low Evict") != NULL;
+    assert_int_equal(told, 1);
+    cluster_free(c);
+}
+
 /* An eviction whose answer was lost, or that the server called a fault, and that took effect. */
 static void what_took_effect_is_told(void **state)
 {
@@ -434,6 +451,7 @@ int main(void)
         cmocka_unit_test(several_hold_places),
         cmocka_unit_test(everybody_is_told),
         cmocka_unit_test(those_who_are_not_asked_are_told),
+        cmocka_unit_test(jobs_are_told_of_those_whose_room_nobody_wants),
         cmocka_unit_test(what_took_effect_is_told),
         cmocka_unit_test(explained),
     };
