@@ -2,7 +2,9 @@
  * Calls of the eviction API, and what follows from their answers. See evictor.h.
  *
  * A pod that terminates already may be asked again without harm, and the precondition protects a
- * later pod of that name; so what is in doubt is simply asked again. Changes of the cache go
+ * later pod of that name; so what is in doubt is simply asked again. A call lasts until the cache
+ * knows that the pod goes, or does not: where an eviction was taken and the watch does not show it
+ * for DECISION_PATIENCE, the pod is read. Changes of the cache go
  * through scheduler_change, since answers come while a cycle runs.
  */
 #include "base/intern.h"
@@ -13,8 +15,6 @@
 
 #define RETRY_FIRST NSEC_PER_SEC
 #define RETRY_MOST (5 * NSEC_PER_SEC)
-
-static void ask(void *arg);
 
 static struct sched_task *task_of(const struct evict_call *call)
 {
@@ -75,14 +75,14 @@ bool evict_call_drop(struct evict_call *call, bool at_once)
 {
     struct scheduler *scheduler = call->scheduler;
     call->decision = NULL;
-    if (call->taken_ns) {
+    if (call->taken_ns && !task_of(call)) {
         call_free(call);
         return false;
     }
     bool waits = call->request && window_cancel_if_waiting(scheduler->params.window, call->request);
     if (waits)
         end_request(call);
-    if (call->request && !at_once) {
+    if ((call->request || call->counted) && !at_once) {
         list_remove(&call->link);
         list_append(&scheduler->strays, &call->link);
         return false;
@@ -117,18 +117,32 @@ static void settle(struct evict_call *call, bool taken)
     call->taken_ns = loop_now(call->scheduler->params.loop);
     count_fate(call, taken);
     tell_decision(call);
-    if (!call->decision)
-        call_free(call); /* the cache shows it as Releasing until its watch does */
+    if (!call->decision && !task_of(call))
+        call_free(call);
+    else
+        loop_timer_set(call->scheduler->params.loop, &call->timer, DECISION_PATIENCE);
 }
 
-static void refuse(struct evict_call *call, const char *why)
+void evict_call_follow(struct evict_call *call)
 {
-    metrics_eviction(call->scheduler, METRICS_EVICTION_REFUSED);
+    if (call->counted && !call->decision && !task_of(call))
+        call_free(call);
+}
+
+/* The pod stays, whatever was said before. */
+static void give_up(struct evict_call *call, const char *why)
+{
     evict_say_refused(call, why);
     if (call->decision)
         call->decision->pointless = true;
     tell_decision(call);
     spare(call);
+}
+
+static void refuse(struct evict_call *call, const char *why)
+{
+    metrics_eviction(call->scheduler, METRICS_EVICTION_REFUSED);
+    give_up(call, why);
 }
 
 /* Those for whom nobody decides when it is enough are given up here. */
@@ -152,25 +166,64 @@ static void is_gone(struct evict_call *call)
     store_forget(pods, str_of(ns), str_of(name), str_of(uid));
 }
 
-/* ---- after a conflict: is the pod of that name still ours? ----------------------------------- */
+/* ---- reading it: is it still ours, and does it go? ------------------------------------------- */
 
+/* How the pod of that name is; NULL when there was no answer or there is none. Counted. */
+static struct pod *pod_of(const struct evict_call *call, const struct kube_result *result,
+                          bool *ret_gone)
+{
+    struct error err = ERROR_INIT;
+    bool answered = result->outcome == KUBE_ANSWERED;
+    struct pod *pod = answered && result->status == 200 ? pod_decode(result->body, &err) : NULL;
+    *ret_gone = pod ? pod->meta.uid != call->pod->meta.uid : answered && result->status == 404;
+    return pod;
+}
+
+/* What was read is news for the store, and so may be the end of the call. */
+static void pass_on(struct store *pods, const struct kube_result *result, struct pod *pod)
+{
+    if (pod)
+        store_apply(pods, result->body);
+    pod_unref(pod);
+}
+
+/* After a conflict. */
 static void read_done(const struct kube_result *result, void *arg)
 {
     struct evict_call *call = arg;
-    struct error err = ERROR_INIT;
+    struct store *pods = call->scheduler->params.pods;
+    bool gone;
     call->read = NULL;
-    bool answered = result->outcome == KUBE_ANSWERED;
-    bool gone = answered && result->status == 404;
-    struct pod *pod = answered && result->status == 200 ? pod_decode(result->body, &err) : NULL;
-    if (pod) {
-        gone = pod->meta.uid != call->pod->meta.uid;
-        store_apply(call->scheduler->params.pods, result->body);
-        pod_unref(pod);
-    }
+    struct pod *pod = pod_of(call, result, &gone);
     if (gone)
         is_gone(call);
     else
         again(call, "its pod is being changed by others");
+    pass_on(pods, result, pod);
+}
+
+/* After an eviction that was taken. */
+static void check_done(const struct kube_result *result, void *arg)
+{
+    struct evict_call *call = arg;
+    struct store *pods = call->scheduler->params.pods;
+    struct loop *loop = call->scheduler->params.loop;
+    bool gone;
+    call->read = NULL;
+    struct pod *pod = pod_of(call, result, &gone);
+    if (gone)
+        is_gone(call);
+    else if (pod && !pod->meta.deleted_ns)
+        give_up(call, "its eviction was accepted, and it does not terminate");
+    else if (!pod)
+        loop_timer_set(loop, &call->timer, backoff_next(&call->backoff, loop_rng(loop)));
+    pass_on(pods, result, pod);
+}
+
+static void check(struct evict_call *call)
+{
+    if (task_of(call) && !call->read)
+        call->read = pod_read(call->scheduler, call->pod, check_done, call);
 }
 
 /* ---- the eviction ---------------------------------------------------------------------------- */
@@ -235,9 +288,8 @@ static void evict_done(const struct kube_result *result, void *arg)
 }
 
 /* The flow of the job that wants the room, or else of the pod's own. */
-static void ask(void *arg)
+static void ask(struct evict_call *call)
 {
-    struct evict_call *call = arg;
     struct scheduler *scheduler = call->scheduler;
     const struct sched_task *task = task_of(call);
     call->payer = call->decision ? call->decision->job : task ? task->job : NULL;
@@ -255,6 +307,15 @@ static void ask(void *arg)
                                             .arg = call});
 }
 
+static void on_timer(void *arg)
+{
+    struct evict_call *call = arg;
+    if (call->counted)
+        check(call);
+    else
+        ask(call);
+}
+
 void evict_call_start(struct scheduler *scheduler, struct evict_decision *decision,
                       struct sched_task *task, const char *action)
 {
@@ -269,7 +330,7 @@ void evict_call_start(struct scheduler *scheduler, struct evict_decision *decisi
     if (decision)
         call->beneficiary = xasprintf("job %s/%.*s", decision->job->ns,
                                       job_name_size(decision->job), decision->job->name);
-    loop_timer_init(&call->timer, ask, call);
+    loop_timer_init(&call->timer, on_timer, call);
     backoff_init(&call->backoff, RETRY_FIRST, RETRY_MOST);
     list_init(&call->link);
     list_append(decision ? &decision->victims : &scheduler->strays, &call->link);

@@ -350,9 +350,11 @@ void evictor_placed(struct scheduler *scheduler, struct sched_job *job,
 
 void evictor_pod_changed(struct scheduler *scheduler, const char *uid)
 {
-    const struct evict_call *call = map_get(&scheduler->evictions, str_of(uid));
+    struct evict_call *call = map_get(&scheduler->evictions, str_of(uid));
     if (call && call->decision)
         cache_dirty(&scheduler->cache, call->decision->job);
+    else if (call)
+        evict_call_follow(call);
 }
 
 bool evictor_spare(struct scheduler *scheduler, const struct change *change)

@@ -16,7 +16,8 @@
  * A victim that a PodDisruptionBudget keeps (429) is asked again for DECISION_PATIENCE; other
  * refusals (4xx) are final; without an answer, or with 5xx, it is asked again, for as long. What a
  * request waits for its turn in the window is no part of that time, so that many victims take no
- * decision back. A victim that could not be evicted is as before. Nothing is stored: after a
+ * decision back. An eviction that was taken, and that the pod does not show after as long, is one
+ * that was refused. A victim that could not be evicted is as before. Nothing is stored: after a
  * restart victims that terminate are seen as such, and pods that show a nomination hold their place
  * again (evictor_adopt), so that nobody is evicted twice. Loop thread only.
  */

@@ -28,8 +28,7 @@ struct evict_decision {
     VEC(const char *) nominees;  /* interned; UIDs of the pods that are to show their places */
 };
 
-/* One pod that is to go. Lives until it is gone, or, without a decision, until its fate is known.
- */
+/* One pod that is to go. Lives until it is gone, or, without a decision, until it is seen to go. */
 struct evict_call {
     struct list link;                /* in its decision's victims, or in scheduler->strays */
     struct scheduler *scheduler;     /* borrowed */
@@ -40,7 +39,7 @@ struct evict_call {
     struct sched_job *payer;         /* whose flow `request` is in, or NULL */
     struct window_request *request;  /* the POST, or NULL */
     struct kube_call *read;          /* the GET, or NULL */
-    struct loop_timer timer;         /* the next of them */
+    struct loop_timer timer;         /* the next POST; once it is counted, the next GET */
     struct backoff backoff;
     bool in_doubt;     /* it was asked and no answer told whether it goes */
     bool counted;      /* its fate has been said and counted */
@@ -74,6 +73,9 @@ int64_t evict_call_ends(const struct evict_call *call);
  * withdrawn.
  */
 void evict_call_end(struct evict_call *call);
+/* The cache has another version of the pod, or none: frees the call when that is all it waited for.
+ */
+void evict_call_follow(struct evict_call *call);
 /* Nobody waits for it any more: if the pod has not been asked yet it stays, and the call is freed:
  * true; else it goes on until its fate is known. `at_once`: whatever is under way. */
 bool evict_call_drop(struct evict_call *call, bool at_once);

@@ -33,6 +33,8 @@ static inline int serve_eviction(struct cluster *c, struct test_pod *pod, struct
     status = status < 0 ? -status : status;
     if (status && !pod->evicted_after)
         return refuse_eviction(pod, status, body);
+    if (pod->stays)
+        return answer(body, 201);
     if (!pod->deleted)
         pod->deletion_ns = loop_wall(c->loop) + c->grace_ns;
     pod->deleted = true;

@@ -249,6 +249,62 @@ static void gone_before_it_is_asked(void **state)
     }
 }
 
+/* The server takes the eviction, and nothing follows: the pod is not on its way for ever. */
+static void taken_and_not_followed(void **state)
+{
+    (void)state;
+    for (int wanted = 0; wanted < 2; wanted++) {
+        struct cluster *c = full_cluster(1, 1, true);
+        struct test_pod *victim = victim_on(c, "n0");
+        victim->stays = true;
+        if (wanted)
+            decide(c, 1);
+        else
+            evictor_evict(c->scheduler, task_of(c, victim->name), "shuffle");
+        run_for(c, DECISION_PATIENCE - SECOND);
+        assert_int_equal(status_of(c, victim->name), TASK_RELEASING);
+        c->fake->refusing = true; /* it cannot be read at first */
+        run_for(c, 3 * SECOND);
+        assert_int_equal(status_of(c, victim->name), TASK_RELEASING);
+        c->fake->refusing = false;
+        run_for(c, 20 * SECOND);
+        assert_int_equal(status_of(c, victim->name), TASK_RUNNING);
+        assert_int_equal(victim->evictions, 1);
+        assert_null(job_of(c, "high")->decision);
+        assert_null(map_get(&c->scheduler->evictions, str_of(victim->uid)));
+        check(c);
+        cluster_free(c);
+    }
+}
+
+/* The watch is late: what is read tells as much. */
+static void taken_and_not_seen(void **state)
+{
+    (void)state;
+    for (int gone = 0; gone < 3; gone++) { /* the last is replaced */
+        struct cluster *c = full_cluster(1, 1, false);
+        struct test_pod *victim = victim_on(c, "n0");
+        cleanup_free char *uid = xstrdup(victim->uid);
+        evictor_evict(c->scheduler, task_of(c, victim->name), "shuffle");
+        run_for(c, SECOND);
+        assert_true(victim->deleted);
+        victim->gone = gone > 0;
+        if (gone == 2)
+            replace_pod(c, victim);
+        assert_true(cache_task(&c->scheduler->cache, uid)->evicting);
+        run_for(c, DECISION_PATIENCE + SECOND);
+        const struct sched_task *task = cache_task(&c->scheduler->cache, uid);
+        assert_int_equal(task == NULL, gone > 0);
+        if (task) {
+            assert_false(task->evicting);
+            assert_int_equal(task->status, TASK_RELEASING);
+        }
+        assert_int_equal(map_count(&c->scheduler->evictions), 0);
+        check(c);
+        cluster_free(c);
+    }
+}
+
 /* ---- others ---------------------------------------------------------------------------------- */
 
 /* Nobody wants its room: asked for a while, then it stays. */
@@ -267,10 +323,11 @@ static void shuffled(void **state)
     assert_in_range(first->evictions, 5, 20);
     assert_int_equal(status_of(c, second->name), TASK_RELEASING);
     assert_int_equal(second->evictions, 1);
-    assert_int_equal(map_count(&c->scheduler->evictions), 0);
+    assert_int_equal(asking(c), 0);
     check(c);
     show_evicted(c, true);
     run(c);
+    assert_int_equal(map_count(&c->scheduler->evictions), 0);
     check(c);
     cluster_free(c);
 }
@@ -447,6 +504,8 @@ int main(void)
         cmocka_unit_test(no_answers_for_a_while),
         cmocka_unit_test(those_who_wait_for_their_turn_are_waited_for),
         cmocka_unit_test(gone_before_it_is_asked),
+        cmocka_unit_test(taken_and_not_followed),
+        cmocka_unit_test(taken_and_not_seen),
         cmocka_unit_test(shuffled),
         cmocka_unit_test(several_hold_places),
         cmocka_unit_test(everybody_is_told),

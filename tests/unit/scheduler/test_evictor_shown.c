@@ -2,7 +2,6 @@
  * How places are shown on pods, and taken back.
  */
 #include "evictions.h"
-#include "scheduler/evict/evictor_private.h"
 #include <sys/mman.h>
 #include <unistd.h>
 
