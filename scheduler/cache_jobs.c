@@ -520,6 +520,14 @@ void cache_spare_task(struct cache *cache, struct sched_task *task)
     cache_set_task(cache, task, status, is_charged(status) ? task->node : NULL);
 }
 
+/* Whether this version of the pod may be evicted where the one before might not. */
+static bool may_go_now(const struct cache *cache, const struct pod *before, const struct pod *pod)
+{
+    const struct sched_namespace *space = cache_namespace(cache, pod->meta.ns);
+    return (pod->preemptable && !before->preemptable) ||
+           (before->ready && !pod->ready && space && space->budgets.n);
+}
+
 bool cache_set_pod(struct cache *cache, const char *uid, struct pod *pod)
 {
     struct sched_task *task = cache_task(cache, uid);
@@ -532,13 +540,14 @@ bool cache_set_pod(struct cache *cache, const char *uid, struct pod *pod)
         return task != NULL;
     }
     if (task) {
-        cache->eased += pod->preemptable && !task->pod->preemptable;
+        bool eases = may_go_now(cache, task->pod, pod);
+        cache->eased += eases;
         enum task_status before = task->status;
         const struct sched_node *node = task->node;
         bool moved = swap_pod(cache, task, pod);
         task = cache_task(cache, uid);
         follow(cache, task);
-        return moved || before != task->status || node != task->node;
+        return eases || moved || before != task->status || node != task->node;
     }
     task = add_task(cache, pod, ours);
     follow(cache, task);

@@ -117,7 +117,8 @@ static size_t budget_position(const struct sched_namespace *space, const char *n
 static bool eases(const struct poddisruptionbudget *before,
                   const struct poddisruptionbudget *budget)
 {
-    return before && (!budget || budget->allowed > before->allowed);
+    return before && (!budget || budget->allowed > before->allowed ||
+                      (budget->unready_may_go && !before->unready_may_go));
 }
 
 bool cache_set_budget(struct cache *cache, const char *ns, const char *name,

@@ -337,6 +337,8 @@ void holds_node_changed(struct cache *cache, struct sched_node *node)
             struct reservation *reservation = container_of(link, struct reservation, link);
             if (!reservation->nominated || !node->object)
                 leave_node(cache, reservation, node);
+            else
+                cache_dirty(cache, reservation->job); /* the evictor is to look at it */
         }
     trim(cache);
 }

@@ -149,6 +149,8 @@ static void condition_read(struct json_reader *reader, struct draft *draft)
     }
     if (str_is(type, "PodScheduled"))
         scheduled_read(draft, status, reason, since);
+    else if (str_is(type, "Ready"))
+        draft->pod->ready = str_is(status, "True");
     else if (str_is(type, "PodResizePending"))
         draft->demand.infeasible = str_is(reason, "Infeasible");
 }

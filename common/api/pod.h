@@ -65,6 +65,7 @@ struct pod {
     bool gated;           /* has scheduling gates */
     bool gated_by_others; /* has one that is not KEY_QUEUE_GATE */
     bool unschedulable;   /* its condition PodScheduled is False for a reason of ours */
+    bool ready;           /* its condition Ready is True */
     bool never_preempts;  /* nobody is to be evicted for it: its preemptionPolicy is Never */
     bool preemptable;     /* it may be evicted, as far as it says itself */
     uint32_t refs;

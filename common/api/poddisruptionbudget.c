@@ -6,6 +6,12 @@
 #include "base/ensure.h"
 #include "base/intern.h"
 
+/* What of a status decides together. */
+struct draft {
+    int64_t observed;
+    int32_t healthy, desired;
+};
+
 static void spec_read(struct json_reader *reader, struct poddisruptionbudget *budget)
 {
     struct str key;
@@ -14,6 +20,8 @@ static void spec_read(struct json_reader *reader, struct poddisruptionbudget *bu
     while (json_key(reader, &key)) {
         if (str_is(key, "selector"))
             label_selector_read(reader, &budget->selector);
+        else if (str_is(key, "unhealthyPodEvictionPolicy"))
+            budget->unready_may_go = str_is(json_str(reader), "AlwaysAllow");
         else
             json_skip(reader);
     }
@@ -33,7 +41,7 @@ static void disrupted_read(struct json_reader *reader, struct poddisruptionbudge
 }
 
 static void status_read(struct json_reader *reader, struct poddisruptionbudget *budget,
-                        int64_t *observed)
+                        struct draft *draft)
 {
     struct str key;
     if (!json_object(reader))
@@ -44,7 +52,11 @@ static void status_read(struct json_reader *reader, struct poddisruptionbudget *
         else if (str_is(key, "disruptedPods"))
             disrupted_read(reader, budget);
         else if (str_is(key, "observedGeneration"))
-            *observed = json_i64(reader);
+            draft->observed = json_i64(reader);
+        else if (str_is(key, "currentHealthy"))
+            draft->healthy = json_i32(reader);
+        else if (str_is(key, "desiredHealthy"))
+            draft->desired = json_i32(reader);
         else
             json_skip(reader);
     }
@@ -53,7 +65,7 @@ static void status_read(struct json_reader *reader, struct poddisruptionbudget *
 static void top_read(struct json_reader *reader, struct poddisruptionbudget *budget)
 {
     struct str key;
-    int64_t observed = 0;
+    struct draft draft = {.observed = 0};
     if (!json_object(reader))
         return;
     while (json_key(reader, &key)) {
@@ -62,12 +74,13 @@ static void top_read(struct json_reader *reader, struct poddisruptionbudget *bud
         else if (str_is(key, "spec"))
             spec_read(reader, budget);
         else if (str_is(key, "status"))
-            status_read(reader, budget, &observed);
+            status_read(reader, budget, &draft);
         else
             json_skip(reader);
     }
-    if (observed < budget->meta.generation || budget->allowed < 0)
+    if (draft.observed < budget->meta.generation || budget->allowed < 0)
         budget->allowed = 0;
+    budget->unready_may_go |= draft.desired > 0 && draft.healthy >= draft.desired;
     kube_pairs_clear(&budget->meta.labels);
 }
 

@@ -15,6 +15,9 @@ struct poddisruptionbudget {
     struct label_selector selector; /* of pods of its namespace; without requirements: all */
     /* How many more pods may be evicted now; 0 while the status is of an older spec. */
     int32_t allowed;
+    /* Running pods that are not ready may be evicted, however many: spec.unhealthyPodEvictionPolicy
+     * says always, or as many are healthy as should be. */
+    bool unready_may_go;
     const char **disrupted; /* owned array, interned: names of pods that are counted as evicted */
     uint32_t disrupted_count;
     uint32_t refs;

@@ -2,8 +2,9 @@
  * Decisions of the scheduler before this one, as far as pods show them. See evictor.h.
  *
  * Who was to be evicted is not known any more; but whoever was asked terminates. Where a place that
- * a pod shows is not free and will not be either, somebody was not asked in time: the other places
- * stay held, and the job decides again, for which these count as free.
+ * a pod shows is not free and will not be either, somebody was not asked in time; so, too, where a
+ * gang shows fewer places than it needs. The other places stay held, and the job decides again, for
+ * which these count as free.
  */
 #include "base/log.h"
 #include "scheduler/evict/evictor_private.h"
@@ -97,6 +98,21 @@ static void trim_hold(struct evict_decision *decision, struct node_hold *hold,
     }
 }
 
+static void add_count(const struct task_group *group, uint32_t count, void *arg)
+{
+    uint32_t *missing = arg;
+    (void)group;
+    *missing += count;
+}
+
+/* Whether pods that a gang needs show no place: it may be that nobody was asked for them. */
+static bool lacks_places(const struct evict_decision *decision)
+{
+    uint32_t missing = 0;
+    job_each_missing(decision->job, add_count, &missing);
+    return decision->gang && decision->places < missing;
+}
+
 static void drop_unsound(struct scheduler *scheduler, const struct resource_vector *releasing)
 {
     list_each(link, &scheduler->decisions)
@@ -106,6 +122,7 @@ static void drop_unsound(struct scheduler *scheduler, const struct resource_vect
         uint32_t places = decision->places;
         for (size_t at = reservation->holds.n; at-- > 0;)
             trim_hold(decision, reservation->holds.items[at], releasing);
+        decision->partial |= lacks_places(decision);
         log_info("a job has places from a decision before podgroup=%s/%s places=%u kept=%u",
                  decision->job->ns, decision->job->name, places, decision->places);
         if (!decision->places)

@@ -43,13 +43,28 @@ static size_t budgets_of(const struct cache *cache, const struct pod *pod,
     return n;
 }
 
+static bool is_running(const struct pod *pod)
+{
+    return (pod->phase == POD_PHASE_RUNNING || pod->phase == POD_PHASE_UNKNOWN) &&
+           !pod->meta.deleted_ns;
+}
+
+/* The budget that has to let it go, or NULL. */
+static const struct poddisruptionbudget *guard_of(const struct budget_tally *tally,
+                                                  const struct pod *pod, size_t *ret_budgets)
+{
+    const struct poddisruptionbudget *budget = NULL;
+    *ret_budgets = is_running(pod) ? budgets_of(tally->cache, pod, &budget) : 0;
+    return budget && (pod->ready || !budget->unready_may_go) ? budget : NULL;
+}
+
 bool budget_tally_take(struct budget_tally *tally, const struct pod *pod)
 {
-    const struct poddisruptionbudget *budget;
-    size_t n = budgets_of(tally->cache, pod, &budget);
+    size_t n;
+    const struct poddisruptionbudget *budget = guard_of(tally, pod, &n);
     if (!tally->cache->budgets_known || n > 1)
         return false;
-    if (!n || poddisruptionbudget_counts(budget, pod->meta.name))
+    if (!budget)
         return true;
     struct budget_left *of = left_of(tally, budget);
     if (of->left <= 0)
@@ -58,17 +73,12 @@ bool budget_tally_take(struct budget_tally *tally, const struct pod *pod)
     return true;
 }
 
-static void count(struct budget_tally *tally, const struct pod *pod, int by)
-{
-    const struct poddisruptionbudget *budget;
-    if (budgets_of(tally->cache, pod, &budget) &&
-        !poddisruptionbudget_counts(budget, pod->meta.name))
-        left_of(tally, budget)->left += by;
-}
-
 void budget_tally_charge(struct budget_tally *tally, const struct pod *pod)
 {
-    count(tally, pod, -1);
+    size_t n;
+    const struct poddisruptionbudget *budget = guard_of(tally, pod, &n);
+    if (budget && !poddisruptionbudget_counts(budget, pod->meta.name))
+        left_of(tally, budget)->left--;
 }
 
 void budget_tally_charge_leaving(struct budget_tally *tally, const struct sched_job *job)
@@ -85,5 +95,8 @@ void budget_tally_charge_leaving(struct budget_tally *tally, const struct sched_
 
 void budget_tally_give_back(struct budget_tally *tally, const struct pod *pod)
 {
-    count(tally, pod, 1);
+    size_t n;
+    const struct poddisruptionbudget *budget = guard_of(tally, pod, &n);
+    if (budget)
+        left_of(tally, budget)->left++;
 }

@@ -2,7 +2,9 @@
  * Calls of the eviction API, and what follows from their answers. See evictor.h.
  *
  * A pod that terminates already may be asked again without harm, and the precondition protects a
- * later pod of that name; so what is in doubt is simply asked again. Changes of the cache go
+ * later pod of that name; so what is in doubt is simply asked again. A call lasts until the cache
+ * knows that the pod goes, or does not: where an eviction was taken and the watch does not show it
+ * for DECISION_PATIENCE, the pod is read. Changes of the cache go
  * through scheduler_change, since answers come while a cycle runs.
  */
 #include "base/intern.h"
@@ -13,8 +15,6 @@
 
 #define RETRY_FIRST NSEC_PER_SEC
 #define RETRY_MOST (5 * NSEC_PER_SEC)
-
-static void ask(void *arg);
 
 static struct sched_task *task_of(const struct evict_call *call)
 {
@@ -32,10 +32,11 @@ static void end_request(struct evict_call *call)
         scheduler_wake(call->scheduler);
     }
     call->request = NULL;
+    call->queued_ns = 0;
     call->payer = NULL;
 }
 
-void evict_call_free(struct evict_call *call)
+static void call_free(struct evict_call *call)
 {
     struct scheduler *scheduler = call->scheduler;
     if (call->request) {
@@ -66,46 +67,71 @@ static void spare(struct evict_call *call)
 {
     struct scheduler *scheduler = call->scheduler;
     struct change change = {.kind = CHANGE_SPARED, .key = intern_ref(call->pod->meta.uid)};
-    evict_call_free(call);
+    call_free(call);
     scheduler_change(scheduler, change);
 }
 
-void evict_call_drop(struct evict_call *call, bool at_once)
+bool evict_call_drop(struct evict_call *call, bool at_once)
 {
     struct scheduler *scheduler = call->scheduler;
     call->decision = NULL;
-    if (call->taken_ns) {
-        evict_call_free(call);
-        return;
+    if (call->taken_ns && !task_of(call)) {
+        call_free(call);
+        return false;
     }
     bool waits = call->request && window_cancel_if_waiting(scheduler->params.window, call->request);
     if (waits)
         end_request(call);
-    if (call->request && !at_once) {
+    if ((call->request || call->counted) && !at_once) {
         list_remove(&call->link);
         list_append(&scheduler->strays, &call->link);
-        return;
+        return false;
     }
     spare(call);
+    return true;
 }
 
 /* ---- outcomes -------------------------------------------------------------------------------- */
+
+/* The pod goes. Where no answer told so, whoever was asked goes because of that. */
+static void count_fate(struct evict_call *call, bool taken)
+{
+    if (call->counted)
+        return;
+    call->counted = true;
+    taken = taken || call->in_doubt;
+    metrics_eviction(call->scheduler, taken ? METRICS_EVICTION_DONE : METRICS_EVICTION_GONE);
+    if (taken)
+        evict_say_taken(call);
+}
+
+void evict_call_end(struct evict_call *call)
+{
+    count_fate(call, call->request && !call->queued_ns);
+    call_free(call);
+}
 
 /* The fate is known, and the pod is gone or will be. */
 static void settle(struct evict_call *call, bool taken)
 {
     call->taken_ns = loop_now(call->scheduler->params.loop);
-    metrics_eviction(call->scheduler, taken ? METRICS_EVICTION_DONE : METRICS_EVICTION_GONE);
-    if (taken)
-        evict_say_taken(call);
+    count_fate(call, taken);
     tell_decision(call);
-    if (!call->decision)
-        evict_call_free(call); /* the cache shows it as Releasing until its watch does */
+    if (!call->decision && !task_of(call))
+        call_free(call);
+    else
+        loop_timer_set(call->scheduler->params.loop, &call->timer, DECISION_PATIENCE);
 }
 
-static void refuse(struct evict_call *call, const char *why)
+void evict_call_follow(struct evict_call *call)
 {
-    metrics_eviction(call->scheduler, METRICS_EVICTION_REFUSED);
+    if (call->counted && !call->decision && !task_of(call))
+        call_free(call);
+}
+
+/* The pod stays, whatever was said before. */
+static void give_up(struct evict_call *call, const char *why)
+{
     evict_say_refused(call, why);
     if (call->decision)
         call->decision->pointless = true;
@@ -113,11 +139,17 @@ static void refuse(struct evict_call *call, const char *why)
     spare(call);
 }
 
+static void refuse(struct evict_call *call, const char *why)
+{
+    metrics_eviction(call->scheduler, METRICS_EVICTION_REFUSED);
+    give_up(call, why);
+}
+
 /* Those for whom nobody decides when it is enough are given up here. */
 static void again(struct evict_call *call, const char *why)
 {
     struct loop *loop = call->scheduler->params.loop;
-    bool patient = loop_now(loop) - call->began_ns < DECISION_PATIENCE;
+    bool patient = loop_now(loop) < evict_call_ends(call);
     if (!call->decision && !patient)
         refuse(call, why);
     else
@@ -134,36 +166,89 @@ static void is_gone(struct evict_call *call)
     store_forget(pods, str_of(ns), str_of(name), str_of(uid));
 }
 
-/* ---- after a conflict: is the pod of that name still ours? ----------------------------------- */
+/* ---- reading it: is it still ours, and does it go? ------------------------------------------- */
 
+/* How the pod of that name is; NULL when there was no answer or there is none. Counted. */
+static struct pod *pod_of(const struct evict_call *call, const struct kube_result *result,
+                          bool *ret_gone)
+{
+    struct error err = ERROR_INIT;
+    bool answered = result->outcome == KUBE_ANSWERED;
+    struct pod *pod = answered && result->status == 200 ? pod_decode(result->body, &err) : NULL;
+    *ret_gone = pod ? pod->meta.uid != call->pod->meta.uid : answered && result->status == 404;
+    return pod;
+}
+
+/* What was read is news for the store, and so may be the end of the call. */
+static void pass_on(struct store *pods, const struct kube_result *result, struct pod *pod)
+{
+    if (pod)
+        store_apply(pods, result->body);
+    pod_unref(pod);
+}
+
+/* After a conflict. */
 static void read_done(const struct kube_result *result, void *arg)
 {
     struct evict_call *call = arg;
-    struct error err = ERROR_INIT;
+    struct store *pods = call->scheduler->params.pods;
+    bool gone;
     call->read = NULL;
-    bool answered = result->outcome == KUBE_ANSWERED;
-    bool gone = answered && result->status == 404;
-    struct pod *pod = answered && result->status == 200 ? pod_decode(result->body, &err) : NULL;
-    if (pod) {
-        gone = pod->meta.uid != call->pod->meta.uid;
-        store_apply(call->scheduler->params.pods, result->body);
-        pod_unref(pod);
-    }
+    struct pod *pod = pod_of(call, result, &gone);
     if (gone)
         is_gone(call);
     else
         again(call, "its pod is being changed by others");
+    pass_on(pods, result, pod);
+}
+
+/* After an eviction that was taken. */
+static void check_done(const struct kube_result *result, void *arg)
+{
+    struct evict_call *call = arg;
+    struct store *pods = call->scheduler->params.pods;
+    struct loop *loop = call->scheduler->params.loop;
+    bool gone;
+    call->read = NULL;
+    struct pod *pod = pod_of(call, result, &gone);
+    if (gone)
+        is_gone(call);
+    else if (pod && !pod->meta.deleted_ns)
+        give_up(call, "its eviction was accepted, and it does not terminate");
+    else if (!pod)
+        loop_timer_set(loop, &call->timer, backoff_next(&call->backoff, loop_rng(loop)));
+    pass_on(pods, result, pod);
+}
+
+static void check(struct evict_call *call)
+{
+    if (task_of(call) && !call->read)
+        call->read = pod_read(call->scheduler, call->pod, check_done, call);
 }
 
 /* ---- the eviction ---------------------------------------------------------------------------- */
 
+int64_t evict_call_ends(const struct evict_call *call)
+{
+    int64_t waited = call->queued_ns ? loop_now(call->scheduler->params.loop) - call->queued_ns : 0;
+    return call->began_ns + waited + DECISION_PATIENCE;
+}
+
+/* Its turn has come. */
+static void leave_queue(struct evict_call *call)
+{
+    call->began_ns = evict_call_ends(call) - DECISION_PATIENCE;
+    call->queued_ns = 0;
+}
+
 static bool evict_render(struct buf *path, struct buf *body, void *arg)
 {
-    const struct evict_call *call = arg;
+    struct evict_call *call = arg;
     const struct kube_meta *meta = &call->pod->meta;
     struct json_writer writer = json_writer(body);
     if (!task_of(call))
         return false; /* it terminates, or is gone */
+    leave_queue(call);
     pod_path(path, call->pod, "/eviction");
     json_w_object(&writer);
     json_w_member_str(&writer, "apiVersion", STR("policy/v1"));
@@ -187,6 +272,7 @@ static void evict_done(const struct kube_result *result, void *arg)
     bool answered = result->outcome == KUBE_ANSWERED;
     int status = answered ? result->status : 0;
     end_request(call);
+    call->in_doubt |= result->outcome == KUBE_IN_DOUBT || status >= 500;
     if (result->error.cls == ERROR_CANCELLED)
         settle(call, false);
     else if (status >= 200 && status < 300)
@@ -202,12 +288,12 @@ static void evict_done(const struct kube_result *result, void *arg)
 }
 
 /* The flow of the job that wants the room, or else of the pod's own. */
-static void ask(void *arg)
+static void ask(struct evict_call *call)
 {
-    struct evict_call *call = arg;
     struct scheduler *scheduler = call->scheduler;
     const struct sched_task *task = task_of(call);
     call->payer = call->decision ? call->decision->job : task ? task->job : NULL;
+    call->queued_ns = loop_now(scheduler->params.loop);
     store_request_begin(scheduler->params.pods, str_of(call->pod->meta.ns),
                         str_of(call->pod->meta.name));
     call->request =
@@ -219,6 +305,15 @@ static void ask(void *arg)
                                             .render = evict_render,
                                             .done = evict_done,
                                             .arg = call});
+}
+
+static void on_timer(void *arg)
+{
+    struct evict_call *call = arg;
+    if (call->counted)
+        check(call);
+    else
+        ask(call);
 }
 
 void evict_call_start(struct scheduler *scheduler, struct evict_decision *decision,
@@ -235,7 +330,7 @@ void evict_call_start(struct scheduler *scheduler, struct evict_decision *decisi
     if (decision)
         call->beneficiary = xasprintf("job %s/%.*s", decision->job->ns,
                                       job_name_size(decision->job), decision->job->name);
-    loop_timer_init(&call->timer, ask, call);
+    loop_timer_init(&call->timer, on_timer, call);
     backoff_init(&call->backoff, RETRY_FIRST, RETRY_MOST);
     list_init(&call->link);
     list_append(decision ? &decision->victims : &scheduler->strays, &call->link);

@@ -8,6 +8,7 @@
 #include "base/intern.h"
 #include "base/log.h"
 #include "scheduler/evict/evictor_private.h"
+#include "scheduler/fit.h"
 #include "scheduler/holds.h"
 #include "scheduler/metrics.h"
 
@@ -30,6 +31,7 @@ struct evict_decision *evict_decision_open(struct scheduler *scheduler, struct s
     struct evict_decision *decision = xnew(struct evict_decision);
     decision->scheduler = scheduler;
     decision->job = job;
+    decision->uid = intern_ref(job->uid);
     decision->action = action;
     decision->gang = !config_job_ready(scheduler->config, job);
     decision->since_ns = decision->due_ns = loop_now(scheduler->params.loop);
@@ -90,6 +92,7 @@ void evictor_evict(struct scheduler *scheduler, struct sched_task *task, const c
     if (!scheduler->leading || scheduler->stopping)
         return;
     metrics_decision(scheduler, action, 1);
+    evict_say_leaves(scheduler, task, action);
     evict_call_start(scheduler, NULL, task, action);
 }
 
@@ -108,6 +111,7 @@ static void free_decision(struct evict_decision *decision)
     for (size_t i = 0; i < decision->nominees.n; i++)
         intern_put(decision->nominees.items[i]);
     vec_clear(&decision->nominees);
+    intern_put(decision->uid);
     cache_dirty(&decision->scheduler->cache, decision->job);
     free(decision);
 }
@@ -151,19 +155,31 @@ static const char *const ending_texts[] = {
     [LATE] = "it was not placed in time",
 };
 
-static void drop_victims(struct evict_decision *decision, bool at_once)
+/* Victims of a job stand together. */
+static void drop_victims(struct evict_decision *decision)
 {
+    const struct sched_job *loser = NULL;
+    size_t spared = 0;
     list_each(link, &decision->victims)
     {
-        evict_call_drop(container_of(link, struct evict_call, link), at_once);
+        struct evict_call *call = container_of(link, struct evict_call, link);
+        const struct sched_task *task =
+            cache_task(&decision->scheduler->cache, call->pod->meta.uid);
+        if (task && task->job != loser) {
+            evict_say_spared(decision, loser, spared);
+            loser = task->job;
+            spared = 0;
+        }
+        spared += evict_call_drop(call, false);
     }
+    evict_say_spared(decision, loser, spared);
 }
 
 void evict_decision_forget(struct evict_decision *decision)
 {
     let_go(decision);
     denominate(decision);
-    drop_victims(decision, false);
+    drop_victims(decision);
     free_decision(decision);
 }
 
@@ -174,7 +190,7 @@ static void end_decision(struct evict_decision *decision, enum ending ending)
              decision->action, ending_texts[ending]);
     if (ending == PLACED)
         job->evict_ends = 0;
-    else
+    else if (job->uid == decision->uid)
         back_off(decision);
     evict_decision_forget(decision);
 }
@@ -188,7 +204,7 @@ static int64_t due_time(const struct scheduler *scheduler, const struct evict_ca
     int64_t deleted = task->pod->meta.deleted_ns;
     if (deleted)
         return loop_now(scheduler->params.loop) + (deleted - loop_wall(scheduler->params.loop));
-    return (call->taken_ns ? call->taken_ns : call->began_ns) + DECISION_PATIENCE;
+    return call->taken_ns ? call->taken_ns + DECISION_PATIENCE : evict_call_ends(call);
 }
 
 /* Strikes out the victims that are gone; finds out when the others should be. */
@@ -202,14 +218,14 @@ static void count_victims(struct evict_decision *decision)
         const struct sched_task *task = cache_task(&scheduler->cache, call->pod->meta.uid);
         if (!task || !task->node) {
             decision->gone_ns = now;
-            evict_call_free(call);
+            evict_call_end(call);
             continue;
         }
         if (!call->taken_ns && task->pod->meta.deleted_ns)
             call->taken_ns = now; /* whether by us or not */
         int64_t at = due_time(scheduler, call, task);
         due = at > due ? at : due;
-        if (!call->taken_ns && now >= call->began_ns + DECISION_PATIENCE)
+        if (!call->taken_ns && now >= evict_call_ends(call))
             decision->pointless = true;
     }
     if (!decision->adopted)
@@ -222,17 +238,56 @@ static int64_t until(const struct evict_decision *decision)
     return last + DECISION_SPARE;
 }
 
+/* The first of the job's groups of that class, or NULL. */
+static const struct task_group *group_of(const struct sched_job *job, const struct pod_class *cls)
+{
+    for (size_t i = 0; i < job->groups.n; i++)
+        if (job->groups.items[i]->cls == cls && job->groups.items[i]->pending.n)
+            return job->groups.items[i];
+    return NULL;
+}
+
+/* Whether none of the class may go where its places are held. */
+static bool is_barred(const struct evict_decision *decision, const struct pod_class *cls)
+{
+    struct scheduler *scheduler = decision->scheduler;
+    const struct reservation *reservation = decision->job->reservation;
+    const struct task_group *group = group_of(decision->job, cls);
+    if (!group)
+        return false;
+    const struct fit_table *table = fit_table_of(&scheduler->cache, scheduler->config, group);
+    for (size_t i = 0; i < reservation->holds.n; i++) {
+        const struct node_hold *hold = reservation->holds.items[i];
+        for (size_t p = 0; p < hold->parts.n; p++)
+            if (hold->parts.items[p].cls == cls && fit_barred(table, hold->node))
+                return true;
+    }
+    return false;
+}
+
+/* Whether a node with a place is closed to the pod that was to have it, as by a taint. */
+static bool has_closed_places(const struct evict_decision *decision)
+{
+    const struct reservation *reservation = decision->job->reservation;
+    for (size_t i = 0; i < reservation->classes.n; i++)
+        if (reservation->classes.items[i].held &&
+            is_barred(decision, reservation->classes.items[i].cls))
+            return true;
+    return false;
+}
+
 static enum ending ending_of(const struct evict_decision *decision)
 {
     const struct scheduler *scheduler = decision->scheduler;
     const struct sched_job *job = decision->job;
-    if (!job->uid || job->phase == JOB_PENDING)
+    if (job->uid != decision->uid || job->phase == JOB_PENDING)
         return USELESS;
     if (decision->placed)
         return PLACED;
     if (!job_waiting(job) || !config_job_possible(scheduler->config, job))
         return USELESS;
-    if (!job->reservation || holds_pods(job->reservation) + decision->used < decision->places)
+    if (!job->reservation || holds_pods(job->reservation) + decision->used < decision->places ||
+        has_closed_places(decision))
         return LOST;
     if (decision->pointless)
         return POINTLESS;
@@ -260,7 +315,7 @@ int64_t evictor_look(const struct scheduler *scheduler, const struct sched_job *
     for (const struct list *link = job->decision->victims.next; link != &job->decision->victims;
          link = link->next) {
         const struct evict_call *call = const_container_of(link, struct evict_call, link);
-        int64_t ends = call->began_ns + DECISION_PATIENCE;
+        int64_t ends = evict_call_ends(call);
         if (!call->taken_ns && ends < next)
             next = ends;
     }
@@ -295,9 +350,11 @@ void evictor_placed(struct scheduler *scheduler, struct sched_job *job,
 
 void evictor_pod_changed(struct scheduler *scheduler, const char *uid)
 {
-    const struct evict_call *call = map_get(&scheduler->evictions, str_of(uid));
+    struct evict_call *call = map_get(&scheduler->evictions, str_of(uid));
     if (call && call->decision)
         cache_dirty(&scheduler->cache, call->decision->job);
+    else if (call)
+        evict_call_follow(call);
 }
 
 bool evictor_spare(struct scheduler *scheduler, const struct change *change)
@@ -350,19 +407,24 @@ void evictor_explain(const struct scheduler *scheduler, const struct sched_job *
                (long long)((ends > now ? ends - now : 0) / NSEC_PER_SEC));
 }
 
+static void drop_at_once(struct list *calls)
+{
+    list_each(link, calls)
+    {
+        (void)evict_call_drop(container_of(link, struct evict_call, link), true);
+    }
+}
+
 void evictor_clear(struct scheduler *scheduler)
 {
     list_each(link, &scheduler->decisions)
     {
         struct evict_decision *decision = container_of(link, struct evict_decision, link);
         let_go(decision);
-        drop_victims(decision, true);
+        drop_at_once(&decision->victims);
         free_decision(decision);
     }
-    list_each(link, &scheduler->strays)
-    {
-        evict_call_drop(container_of(link, struct evict_call, link), true);
-    }
+    drop_at_once(&scheduler->strays);
     nominations_clear(scheduler);
     map_clear(&scheduler->evictions);
 }

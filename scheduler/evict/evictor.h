@@ -4,14 +4,14 @@
  * A decision (struct evict_decision) belongs to the job that wants the room. Its victims are asked
  * to go through the eviction API with the pod's UID as a precondition; they stay charged to their
  * nodes until they are gone. The places that they make are held for the job meanwhile (holds.h) and
- * shown as status.nominatedNodeName of its pods; that is written first, so that nobody is evicted
- * for a place that a scheduler after this one would not know of. A decision ends when the job has
- * been placed, cannot use it any more (it is gone, has too few pods, left its queue), when its
- * places are lost (a node is gone, a job of higher priority in its queue wants them), when a pod
- * that cannot be evicted makes it pointless, or when its time is up: DECISION_SPARE after the last
- * victim is gone or should have been. Then the holds are let go, victims that were not asked yet
- * stay, and nominations that are still shown are taken back. A job whose decision ended without its
- * being placed decides again only after a back-off.
+ * shown as status.nominatedNodeName of its pods; that is sent first, so that hardly anybody is
+ * evicted for a place that a scheduler after this one would not know of. A decision ends when the
+ * job has been placed, cannot use it any more (it is gone, has too few pods, left its queue), when
+ * its places are lost (a node is gone or closed to its pods, a job of higher priority in its queue
+ * has taken them), when a pod that cannot be evicted makes it pointless, or when its time is up:
+ * DECISION_SPARE after the last victim is gone or should have been. Then the holds are let go,
+ * victims that were not asked yet stay, and nominations that are still shown are taken back. A job
+ * whose decision ended without its being placed decides again only after a back-off.
  *
  * Evictions that do not help would be made again and again. So nobody but a more important job of
  * the same queue uses the places: not the victims, made again, whatever their priority, nor other
@@ -20,10 +20,12 @@
  * could else be placed elsewhere with it before the job is.
  *
  * A victim that a PodDisruptionBudget keeps (429) is asked again for DECISION_PATIENCE; other
- * refusals (4xx) are final; without an answer, or with 5xx, it is asked again, for as long. A
- * victim that could not be evicted is as before. Nothing is stored: after a restart victims that
- * terminate are seen as such, and pods that show a nomination hold their place again
- * (evictor_adopt), so that nobody is evicted twice. Loop thread only.
+ * refusals (4xx) are final; without an answer, or with 5xx, it is asked again, for as long. What a
+ * request waits for its turn in the window is no part of that time, so that many victims take no
+ * decision back. An eviction that was taken, and that the pod does not show after as long, is one
+ * that was refused. A victim that could not be evicted is as before. Nothing is stored: after a
+ * restart victims that terminate are seen as such, and pods that show a nomination hold their place
+ * again (evictor_adopt), so that nobody is evicted twice. Loop thread only.
  */
 #ifndef PUMICE_SCHEDULER_EVICT_EVICTOR_H
 #define PUMICE_SCHEDULER_EVICT_EVICTOR_H

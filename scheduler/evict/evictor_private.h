@@ -11,6 +11,7 @@ struct evict_decision {
     struct list link;            /* in scheduler->decisions */
     struct scheduler *scheduler; /* borrowed */
     struct sched_job *job;       /* borrowed; its `decision` is this one */
+    const char *uid;             /* interned; of the PodGroup for which it was made */
     const char *action;          /* constant */
     struct list victims;         /* struct evict_call, of those that are still there */
     uint32_t count;              /* of victims, those that are gone included */
@@ -27,8 +28,7 @@ struct evict_decision {
     VEC(const char *) nominees;  /* interned; UIDs of the pods that are to show their places */
 };
 
-/* One pod that is to go. Lives until it is gone, or, without a decision, until its fate is known.
- */
+/* One pod that is to go. Lives until it is gone, or, without a decision, until it is seen to go. */
 struct evict_call {
     struct list link;                /* in its decision's victims, or in scheduler->strays */
     struct scheduler *scheduler;     /* borrowed */
@@ -39,10 +39,13 @@ struct evict_call {
     struct sched_job *payer;         /* whose flow `request` is in, or NULL */
     struct window_request *request;  /* the POST, or NULL */
     struct kube_call *read;          /* the GET, or NULL */
-    struct loop_timer timer;         /* the next of them */
+    struct loop_timer timer;         /* the next POST; once it is counted, the next GET */
     struct backoff backoff;
-    int64_t began_ns;
-    int64_t taken_ns; /* loop time at which the server took the eviction, 0: not yet */
+    bool in_doubt;     /* it was asked and no answer told whether it goes */
+    bool counted;      /* its fate has been said and counted */
+    int64_t began_ns;  /* loop time at which it was first sent, later by what it waited since */
+    int64_t queued_ns; /* loop time since when `request` waits for its turn, 0: it does not */
+    int64_t taken_ns;  /* loop time at which the server took the eviction, 0: not yet */
 };
 
 /* ---- evictor.c --------------------------------------------------------------------------------
@@ -63,11 +66,19 @@ void evict_decision_forget(struct evict_decision *decision);
 /* Asks the task to go: it is Releasing from now on. `decision` may be NULL. */
 void evict_call_start(struct scheduler *scheduler, struct evict_decision *decision,
                       struct sched_task *task, const char *action);
-/* The pod is gone, or nobody minds: frees the call. What is under way is withdrawn. */
-void evict_call_free(struct evict_call *call);
-/* Nobody waits for it any more: if the pod has not been asked yet it stays, and the call is freed;
- * else it goes on until its fate is known. `at_once`: whatever is under way. */
-void evict_call_drop(struct evict_call *call, bool at_once);
+/* Loop time at which it will have been asked for long enough. While it waits for its turn that time
+ * moves on: nobody has asked it then. */
+int64_t evict_call_ends(const struct evict_call *call);
+/* The pod is gone: says so unless that was said, and frees the call. What is under way is
+ * withdrawn.
+ */
+void evict_call_end(struct evict_call *call);
+/* The cache has another version of the pod, or none: frees the call when that is all it waited for.
+ */
+void evict_call_follow(struct evict_call *call);
+/* Nobody waits for it any more: if the pod has not been asked yet it stays, and the call is freed:
+ * true; else it goes on until its fate is known. `at_once`: whatever is under way. */
+bool evict_call_drop(struct evict_call *call, bool at_once);
 
 /* ---- nominations.c ----------------------------------------------------------------------------
  */
@@ -83,6 +94,12 @@ void nominations_clear(struct scheduler *scheduler);
 /* The decision, on the job and on those of the victims. */
 void evict_say_decided(struct scheduler *scheduler, const struct sched_job *job,
                        const struct evict_victim *victims, size_t n, const char *action);
+/* The same of a pod that nobody wants the room of. */
+void evict_say_leaves(struct scheduler *scheduler, const struct sched_task *task,
+                      const char *action);
+/* So many of the loser's pods were not asked to go, and stay. */
+void evict_say_spared(const struct evict_decision *decision, const struct sched_job *loser,
+                      size_t n);
 /* The server has taken the eviction. */
 void evict_say_taken(const struct evict_call *call);
 /* A victim cannot be evicted, whatever the decision was. */

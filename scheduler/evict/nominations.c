@@ -10,7 +10,6 @@
 
 #define RETRY_FIRST NSEC_PER_SEC
 #define RETRY_MOST (30 * NSEC_PER_SEC)
-#define TRIES 8
 
 struct nomination {
     struct scheduler *scheduler;    /* borrowed */
@@ -19,6 +18,7 @@ struct nomination {
     const char *sent;               /* interned; what it was last told to show, or NULL */
     struct sched_job *payer;        /* whose flow `request` is in */
     struct window_request *request; /* never NULL but in passing */
+    bool urgent;                    /* `request` goes with the evictions */
     unsigned failures;
 };
 
@@ -26,6 +26,14 @@ static struct sched_task *task_of(const struct nomination *nomination)
 {
     struct sched_task *task = cache_task(&nomination->scheduler->cache, nomination->pod->meta.uid);
     return task && task->job && task->status <= TASK_GATED ? task : NULL;
+}
+
+/* What it shows by its newest version, of which the cache may not know yet. */
+static const char *shown_by(const struct scheduler *scheduler, const struct pod *known)
+{
+    const struct pod *pod =
+        store_get(scheduler->params.pods, str_of(known->meta.ns), str_of(known->meta.name));
+    return pod && pod->meta.uid == known->meta.uid ? pod->nominated : known->nominated;
 }
 
 static void end_request(struct nomination *nomination)
@@ -56,7 +64,8 @@ static bool nominate_render(struct buf *path, struct buf *body, void *arg)
     struct nomination *nomination = arg;
     const struct sched_task *task = task_of(nomination);
     struct json_writer writer = json_writer(body);
-    if (!task || (!nomination->sent && task->pod->nominated == nomination->node))
+    if (!task ||
+        (!nomination->sent && shown_by(nomination->scheduler, task->pod) == nomination->node))
         return false;
     intern_put(nomination->sent);
     nomination->sent = intern_ref(nomination->node);
@@ -73,26 +82,49 @@ static bool nominate_render(struct buf *path, struct buf *body, void *arg)
 
 static void submit(struct nomination *nomination, struct sched_job *payer, int64_t delay_ns);
 
+/* Whether what it is to show is shown, or never will be. Only a place can be refused for good: one
+ * that is not taken back would be held by the scheduler after this one. */
+static bool is_over(const struct nomination *nomination, const struct sched_task *task,
+                    const struct kube_result *result)
+{
+    if (!task)
+        return true;
+    if (result->error.cls == ERROR_CANCELLED)
+        return nomination->node == shown_by(nomination->scheduler, task->pod);
+    if (nomination->node != nomination->sent)
+        return false;
+    if (result->outcome == KUBE_ANSWERED && result->status == 200)
+        return true;
+    return result->error.cls != ERROR_RETRY && result->error.cls != ERROR_CONFLICT &&
+           nomination->node[0];
+}
+
+static void note_failure(struct nomination *nomination, const struct error *err)
+{
+    if (nomination->failures++ == 0 || err->cls != ERROR_RETRY)
+        log_warn("a nomination cannot be written pod=%s/%s node=%s error=\"%s\"",
+                 nomination->pod->meta.ns, nomination->pod->meta.name, nomination->node, err->text);
+}
+
 static void nominate_done(const struct kube_result *result, void *arg)
 {
     struct nomination *nomination = arg;
     struct scheduler *scheduler = nomination->scheduler;
     bool written = result->outcome == KUBE_ANSWERED && result->status == 200;
-    bool failed = !written && result->error.cls == ERROR_RETRY;
+    bool failed = !written && result->error.cls != ERROR_CANCELLED;
     const struct sched_task *task = task_of(nomination);
     end_request(nomination);
     if (written)
         store_apply(scheduler->params.pods, result->body);
-    if (failed && nomination->failures == 0)
-        log_warn("a nomination cannot be written pod=%s/%s error=\"%s\"", nomination->pod->meta.ns,
-                 nomination->pod->meta.name, result->error.text);
-    nomination->failures += failed;
-    bool other = written && nomination->node != nomination->sent;
-    if (task && (other || (failed && nomination->failures < TRIES)))
+    if (failed)
+        note_failure(nomination, &result->error);
+    else
+        nomination->failures = 0;
+    if (is_over(nomination, task, result))
+        nomination_free(nomination);
+    else
         submit(nomination, task->job,
                failed ? backoff_delay(RETRY_FIRST, RETRY_MOST, nomination->failures - 1) : 0);
-    else
-        nomination_free(nomination);
 }
 
 /* Nominations go with the evictions, and before them; that one is over may wait. */
@@ -100,11 +132,12 @@ static void submit(struct nomination *nomination, struct sched_job *payer, int64
 {
     struct scheduler *scheduler = nomination->scheduler;
     nomination->payer = payer;
+    nomination->urgent = nomination->node[0];
     store_request_begin(scheduler->params.pods, str_of(nomination->pod->meta.ns),
                         str_of(nomination->pod->meta.name));
     nomination->request = window_submit(
         scheduler->params.window,
-        &(struct window_spec){.cls = nomination->node[0] ? WINDOW_DELETE : WINDOW_STATUS,
+        &(struct window_spec){.cls = nomination->urgent ? WINDOW_DELETE : WINDOW_STATUS,
                               .flow = &payer->flow,
                               .method = KUBE_PATCH,
                               .content = KUBE_STRATEGIC_PATCH,
@@ -114,6 +147,15 @@ static void submit(struct nomination *nomination, struct sched_job *payer, int64
                               .delay_ns = delay_ns});
 }
 
+/* It is a place now: it does not wait where what is over waits. */
+static void hurry(struct nomination *nomination, struct sched_job *payer)
+{
+    if (!window_cancel_if_waiting(nomination->scheduler->params.window, nomination->request))
+        return; /* once that is answered */
+    end_request(nomination);
+    submit(nomination, payer, 0);
+}
+
 void nomination_set(struct scheduler *scheduler, struct sched_task *task, const char *node)
 {
     struct nomination *nomination = map_get(&scheduler->nominations, str_of(task->pod->meta.uid));
@@ -121,9 +163,11 @@ void nomination_set(struct scheduler *scheduler, struct sched_task *task, const 
     if (nomination) {
         intern_put(nomination->node);
         nomination->node = wanted;
+        if (wanted[0] && !nomination->urgent)
+            hurry(nomination, task->job);
         return;
     }
-    if (task->pod->nominated == wanted) {
+    if (shown_by(scheduler, task->pod) == wanted) {
         intern_put(wanted);
         return;
     }

@@ -37,7 +37,7 @@ static void add_more(struct buf *text, size_t named, size_t all)
         buf_printf(text, " and %zu more", all - named);
 }
 
-/* "2 of its pods are evicted for job ns/a (preempt): b-0, b-1", of victims of one job. */
+/* "2 of its pods are to be evicted for job ns/a (preempt): b-0, b-1", of victims of one job. */
 static void say_victims(struct scheduler *scheduler, const struct sched_job *job,
                         const struct evict_victim *victims, size_t n, const char *action)
 {
@@ -46,8 +46,8 @@ static void say_victims(struct scheduler *scheduler, const struct sched_job *job
     size_t named = 0;
     if (!loser || loser == job)
         return;
-    buf_printf(&text, "%zu of its pods %s evicted for job %s/%.*s (%s): ", n, n == 1 ? "is" : "are",
-               job->ns, job_name_size(job), job->name, action);
+    buf_printf(&text, "%zu of its pods %s to be evicted for job %s/%.*s (%s): ", n,
+               n == 1 ? "is" : "are", job->ns, job_name_size(job), job->name, action);
     for (; named < n && named < NAMED_MOST; named++)
         buf_printf(&text, "%s%s", named ? ", " : "", victims[named].task->pod->meta.name);
     add_more(&text, named, n);
@@ -77,11 +77,35 @@ void evict_say_decided(struct scheduler *scheduler, const struct sched_job *job,
                        job_name_size(loser), loser->name, count);
     }
     add_more(&names, named, jobs);
-    buf_printf(&text, "%zu pod%s of %zu job%s %s evicted for it (%s): %.*s", n, n == 1 ? "" : "s",
-               jobs, jobs == 1 ? "" : "s", n == 1 ? "is" : "are", action, STR_ARG(buf_str(&names)));
+    buf_printf(&text, "%zu pod%s of %zu job%s %s to be evicted for it (%s): %.*s", n,
+               n == 1 ? "" : "s", jobs, jobs == 1 ? "" : "s", n == 1 ? "is" : "are", action,
+               STR_ARG(buf_str(&names)));
     say_job(scheduler, job, EVENT_NORMAL, REASON_EVICT, text.p);
-    log_info("pods are evicted for a job podgroup=%s/%s action=%s pods=%zu jobs=%zu", job->ns,
+    log_info("pods are to be evicted for a job podgroup=%s/%s action=%s pods=%zu jobs=%zu", job->ns,
              job->name, action, n, jobs);
+}
+
+void evict_say_spared(const struct evict_decision *decision, const struct sched_job *loser,
+                      size_t n)
+{
+    const struct sched_job *job = decision->job;
+    cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
+    if (!loser || loser == job || !n)
+        return;
+    buf_printf(&text, "%zu of its pods %s, which %s to be evicted for job %s/%.*s (%s)", n,
+               n == 1 ? "stays" : "stay", n == 1 ? "was" : "were", job->ns, job_name_size(job),
+               job->name, decision->action);
+    say_job(decision->scheduler, loser, EVENT_NORMAL, REASON_EVICT, text.p);
+}
+
+/* Equal texts are counted, so that a job with many such pods is not told of each. */
+void evict_say_leaves(struct scheduler *scheduler, const struct sched_task *task,
+                      const char *action)
+{
+    cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
+    buf_printf(&text, "One of its pods is to be evicted (%s)", action);
+    if (task->job)
+        say_job(scheduler, task->job, EVENT_NORMAL, REASON_EVICT, text.p);
 }
 
 /* ---- one pod --------------------------------------------------------------------------------- */
@@ -100,12 +124,28 @@ void evict_say_taken(const struct evict_call *call)
                  call->beneficiary ? call->beneficiary : "");
 }
 
+/* To the job whose pod it is. */
+static void say_stays(const struct evict_call *call, const char *why)
+{
+    struct scheduler *scheduler = call->scheduler;
+    const struct kube_meta *meta = &call->pod->meta;
+    const struct sched_task *task = cache_task(&scheduler->cache, meta->uid);
+    cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
+    if (!task || !task->job || (call->decision && call->decision->job == task->job))
+        return;
+    buf_printf(&text, "pod %s/%s stays: it cannot be evicted%s%s (%s): %s", meta->ns, meta->name,
+               call->beneficiary ? " for " : "", call->beneficiary ? call->beneficiary : "",
+               call->action, why);
+    say_job(scheduler, task->job, EVENT_WARNING, REASON_EVICT_FAILED, text.p);
+}
+
 void evict_say_refused(const struct evict_call *call, const char *why)
 {
     const struct kube_meta *meta = &call->pod->meta;
     cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
     log_warn("a pod cannot be evicted pod=%s/%s action=%s for=\"%s\" error=\"%s\"", meta->ns,
              meta->name, call->action, call->beneficiary ? call->beneficiary : "", why);
+    say_stays(call, why);
     if (!call->decision)
         return;
     buf_printf(&text, "pod %s/%s cannot be evicted for it (%s): %s", meta->ns, meta->name,

@@ -198,14 +198,18 @@ static void what_matters_for_evictions(void **state)
     struct pod *pod = pod_decode(
         STR("{\"metadata\":{\"name\":\"a\",\"uid\":\"u\"},\"spec\":{\"preemptionPolicy\":\"Never\"}"
             ","
-            "\"status\":{\"startTime\":\"2026-11-30T10:00:07Z\",\"nominatedNodeName\":\"n1\"}}"),
+            "\"status\":{\"startTime\":\"2026-11-30T10:00:07Z\",\"nominatedNodeName\":\"n1\","
+            "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"},{\"type\":\"Initialized\","
+            "\"status\":\"False\"}]}}"),
         &err);
     assert_true(pod->never_preempts);
+    assert_true(pod->ready);
     assert_string_equal(pod->nominated, "n1");
     assert_int_equal(pod->started_ns, INT64_C(1796032807) * NSEC_PER_SEC);
     pod_unref(pod);
     pod = decode("\"preemptionPolicy\":\"PreemptLowerPriority\"");
     assert_false(pod->never_preempts);
+    assert_false(pod->ready);
     assert_string_equal(pod->nominated, "");
     assert_int_equal(pod->started_ns, 0);
     pod_unref(pod);

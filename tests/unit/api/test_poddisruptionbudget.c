@@ -74,6 +74,34 @@ static void how_many_may_go(void **state)
     }
 }
 
+static void when_unready_pods_may_go(void **state)
+{
+    static const struct {
+        const char *spec, *status;
+        bool may_go;
+    } rows[] = {
+        {"", "", false},
+        {"", "\"currentHealthy\":2,\"desiredHealthy\":2", true},
+        {"", "\"currentHealthy\":1,\"desiredHealthy\":2", false},
+        {"", "\"currentHealthy\":2,\"desiredHealthy\":0", false},
+        {"\"unhealthyPodEvictionPolicy\":\"IfHealthyBudget\"", "", false},
+        {"\"unhealthyPodEvictionPolicy\":\"IfHealthyBudget\"",
+         "\"desiredHealthy\":1,\"currentHealthy\":1", true},
+        {"\"unhealthyPodEvictionPolicy\":\"AlwaysAllow\"", "", true},
+        {"\"unhealthyPodEvictionPolicy\":\"AlwaysAllow\"",
+         "\"currentHealthy\":1,\"desiredHealthy\":2", true},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        cleanup_free char *text =
+            xasprintf("{\"status\":{%s},\"spec\":{%s}," META "}", rows[i].status, rows[i].spec);
+        struct poddisruptionbudget *budget = budget_of(text);
+        if (budget->unready_may_go != rows[i].may_go)
+            fail_msg("%s", text);
+        poddisruptionbudget_unref(budget);
+    }
+}
+
 /* No selector: nobody; an empty one: everybody, with or without labels. */
 static void whom_it_selects(void **state)
 {
@@ -131,6 +159,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_budget),
         cmocka_unit_test(how_many_may_go),
+        cmocka_unit_test(when_unready_pods_may_go),
         cmocka_unit_test(whom_it_selects),
         cmocka_unit_test(what_cannot_be_read),
     };

@@ -50,7 +50,9 @@ static inline int serve_pod(struct cluster *c, const struct kube_call_spec *spec
     if (!pod)
         return answer(body, 404);
     if (str_find(spec->body, STR("\"nominatedNodeName\"")) >= 0) {
-        serve_nomination(pod, spec->body);
+        int status = serve_nomination(pod, spec->body);
+        if (status)
+            return answer(body, status);
         pod->rv = ++c->rv;
     } else if (str_is(verb, "status")) {
         assert_int_equal(spec->content, KUBE_STRATEGIC_PATCH);

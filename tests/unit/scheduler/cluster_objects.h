@@ -33,9 +33,11 @@ struct test_pod {
     unsigned evictions;  /* asked for, whatever the answer */
     int no_eviction;     /* status of the next one, 0: none; negative: always */
     bool by_budget;      /* that status is a budget's */
+    bool stays;          /* an eviction is taken, and nothing follows */
     bool evicted_after;  /* the failing one takes effect all the same */
     char nominated[NAME_SIZE];
     unsigned nominations; /* writes */
+    int no_nomination;    /* status of the next one, 0: none; negative: always */
 };
 
 struct test_group {

@@ -33,6 +33,8 @@ static inline int serve_eviction(struct cluster *c, struct test_pod *pod, struct
     status = status < 0 ? -status : status;
     if (status && !pod->evicted_after)
         return refuse_eviction(pod, status, body);
+    if (pod->stays)
+        return answer(body, 201);
     if (!pod->deleted)
         pod->deletion_ns = loop_wall(c->loop) + c->grace_ns;
     pod->deleted = true;
@@ -40,12 +42,19 @@ static inline int serve_eviction(struct cluster *c, struct test_pod *pod, struct
     return status ? refuse_eviction(pod, status, body) : answer(body, 201);
 }
 
-static inline void serve_nomination(struct test_pod *pod, struct str text)
+/* 0, or the status of what it was refused with. */
+static inline int serve_nomination(struct test_pod *pod, struct str text)
 {
     struct str node = field(text, "nominatedNodeName");
+    int status = pod->no_nomination;
     assert_true(str_is(field(text, "uid"), pod->uid));
+    if (status > 0)
+        pod->no_nomination = 0;
+    if (status)
+        return status < 0 ? -status : status;
     snprintf(pod->nominated, sizeof(pod->nominated), "%.*s", STR_ARG(node));
     pod->nominations++;
+    return 0;
 }
 
 static inline int serve_event(struct cluster *c, struct str text, struct buf *body)

@@ -6,7 +6,7 @@
 #define PUMICE_TESTS_UNIT_SCHEDULER_EVICTIONS_H
 
 #include "cluster.h"
-#include "scheduler/evict/evictor.h"
+#include "scheduler/evict/evictor_private.h"
 #include "scheduler/explain.h"
 #include "scheduler/holds.h"
 
@@ -130,6 +130,16 @@ static inline struct test_pod *victim_on(struct cluster *c, const char *node)
     return NULL;
 }
 
+/* Evictions of which it is not known yet whether they are taken. */
+static inline unsigned asking(const struct cluster *c)
+{
+    void *value;
+    unsigned count = 0;
+    for (size_t i = 0; map_next(&c->scheduler->evictions, &i, NULL, &value);)
+        count += !((const struct evict_call *)value)->counted;
+    return count;
+}
+
 /* Nothing is left of a decision that did not help. */
 static inline void assert_given_up(struct cluster *c)
 {
@@ -139,7 +149,7 @@ static inline void assert_given_up(struct cluster *c)
     assert_true(list_empty(&c->scheduler->cache.reservations));
     assert_int_equal(nominated(c, "high"), 0);
     assert_int_equal(bound(c, "high", NULL), 0);
-    assert_int_equal(map_count(&c->scheduler->evictions), 0);
+    assert_int_equal(asking(c), 0);
     assert_int_equal(map_count(&c->scheduler->nominations), 0);
     assert_false(evictor_may(c->scheduler, job));
     check(c);

@@ -186,6 +186,30 @@ static void no_answers_for_a_while(void **state)
     cluster_free(c);
 }
 
+/* Many requests, or a slow server: they wait for their turn for longer than anybody is patient. */
+static void those_who_wait_for_their_turn_are_waited_for(void **state)
+{
+    (void)state;
+    struct cluster *c = full_cluster(30, 30, false);
+    c->fake->latency_ns = 12 * SECOND;
+    victim_on(c, "n0")->no_eviction = 500; /* and that one has to queue twice */
+    decide(c, 30);
+    run_for(c, DECISION_PATIENCE + 5 * SECOND);
+    assert_in_range(asked(c), 1, 59);
+    for (int i = 0; i < 12 && asked(c) < 61; i++) {
+        assert_non_null(job_of(c, "high")->decision);
+        run_for(c, 12 * SECOND);
+        show_evicted(c, true);
+    }
+    assert_int_equal(asked(c), 61);
+    run_for(c, 12 * SECOND);
+    show_evicted(c, true);
+    run_for(c, 60 * SECOND);
+    assert_int_equal(bound(c, "high", NULL), 30);
+    check(c);
+    cluster_free(c);
+}
+
 /* Another pod of that name, which no watch has shown yet. */
 static void replace_pod(struct cluster *c, const struct test_pod *old)
 {
@@ -225,6 +249,62 @@ static void gone_before_it_is_asked(void **state)
     }
 }
 
+/* The server takes the eviction, and nothing follows: the pod is not on its way for ever. */
+static void taken_and_not_followed(void **state)
+{
+    (void)state;
+    for (int wanted = 0; wanted < 2; wanted++) {
+        struct cluster *c = full_cluster(1, 1, true);
+        struct test_pod *victim = victim_on(c, "n0");
+        victim->stays = true;
+        if (wanted)
+            decide(c, 1);
+        else
+            evictor_evict(c->scheduler, task_of(c, victim->name), "shuffle");
+        run_for(c, DECISION_PATIENCE - SECOND);
+        assert_int_equal(status_of(c, victim->name), TASK_RELEASING);
+        c->fake->refusing = true; /* it cannot be read at first */
+        run_for(c, 3 * SECOND);
+        assert_int_equal(status_of(c, victim->name), TASK_RELEASING);
+        c->fake->refusing = false;
+        run_for(c, 20 * SECOND);
+        assert_int_equal(status_of(c, victim->name), TASK_RUNNING);
+        assert_int_equal(victim->evictions, 1);
+        assert_null(job_of(c, "high")->decision);
+        assert_null(map_get(&c->scheduler->evictions, str_of(victim->uid)));
+        check(c);
+        cluster_free(c);
+    }
+}
+
+/* The watch is late: what is read tells as much. */
+static void taken_and_not_seen(void **state)
+{
+    (void)state;
+    for (int gone = 0; gone < 3; gone++) { /* the last is replaced */
+        struct cluster *c = full_cluster(1, 1, false);
+        struct test_pod *victim = victim_on(c, "n0");
+        cleanup_free char *uid = xstrdup(victim->uid);
+        evictor_evict(c->scheduler, task_of(c, victim->name), "shuffle");
+        run_for(c, SECOND);
+        assert_true(victim->deleted);
+        victim->gone = gone > 0;
+        if (gone == 2)
+            replace_pod(c, victim);
+        assert_true(cache_task(&c->scheduler->cache, uid)->evicting);
+        run_for(c, DECISION_PATIENCE + SECOND);
+        const struct sched_task *task = cache_task(&c->scheduler->cache, uid);
+        assert_int_equal(task == NULL, gone > 0);
+        if (task) {
+            assert_false(task->evicting);
+            assert_int_equal(task->status, TASK_RELEASING);
+        }
+        assert_int_equal(map_count(&c->scheduler->evictions), 0);
+        check(c);
+        cluster_free(c);
+    }
+}
+
 /* ---- others ---------------------------------------------------------------------------------- */
 
 /* Nobody wants its room: asked for a while, then it stays. */
@@ -243,10 +323,11 @@ static void shuffled(void **state)
     assert_in_range(first->evictions, 5, 20);
     assert_int_equal(status_of(c, second->name), TASK_RELEASING);
     assert_int_equal(second->evictions, 1);
-    assert_int_equal(map_count(&c->scheduler->evictions), 0);
+    assert_int_equal(asking(c), 0);
     check(c);
     show_evicted(c, true);
     run(c);
+    assert_int_equal(map_count(&c->scheduler->evictions), 0);
     check(c);
     cluster_free(c);
 }
@@ -306,7 +387,8 @@ static void everybody_is_told(void **state)
     victim->no_eviction = -403;
     decide(c, 2);
     run_for(c, 60 * SECOND);
-    assert_said(c, "PodGroup high Evict: 4 pods of 1 job are evicted for it (preempt): ns/low (4)");
+    assert_said(
+        c, "PodGroup high Evict: 4 pods of 1 job are to be evicted for it (preempt): ns/low (4)");
     cleanup_free char *taken =
         xasprintf("Pod %s Evict: Pod is evicted, because of preempt: it makes room for job ns/high",
                   victim_on(c, "n0")->name);
@@ -315,18 +397,84 @@ static void everybody_is_told(void **state)
         "PodGroup high EvictFailed: pod ns/%s cannot be evicted for it (preempt): status 403",
         victim->name);
     assert_said(c, kept);
+    cleanup_free char *stays =
+        xasprintf("PodGroup low EvictFailed: pod ns/%s stays: it cannot be evicted for job ns/high "
+                  "(preempt): status 403",
+                  victim->name);
+    assert_said(c, stays);
     unsigned of_job = 0, of_group = 0;
     for (size_t i = 0; i < c->said.n; i++) {
         struct str said = str_of(c->said.items[i]);
-        of_job += str_starts(
-            said,
-            STR("Job lowjob Evict: 4 of its pods are evicted for job ns/high (preempt): low"));
+        of_job += str_starts(said, STR("Job lowjob Evict: 4 of its pods are to be evicted for job "
+                                       "ns/high (preempt): low"));
         of_group += str_starts(
-            said, STR("PodGroup low Evict: 4 of its pods are evicted for job ns/high (preempt)"));
+            said,
+            STR("PodGroup low Evict: 4 of its pods are to be evicted for job ns/high (preempt)"));
     }
     assert_int_equal(of_job, 1);
     assert_int_equal(of_group, 1);
     cluster_free(c);
+}
+
+static void those_who_are_not_asked_are_told(void **state)
+{
+    (void)state;
+    struct cluster *c = full_cluster(12, 12, true);
+    c->fake->latency_ns = SECOND;
+    decide(c, 12);
+    run_for(c, 600 * NSEC_PER_MSEC);
+    unsigned sent = asked(c);
+    assert_in_range(sent, 1, 15);
+    find_group(c, "high")->gone = true;
+    show_group(c, c->group_list.items[1]);
+    run_for(c, 60 * SECOND);
+    assert_int_equal(asked(c), sent);
+    cleanup_free char *stay = xasprintf("PodGroup low Evict: %u of its pods stay, which were to be "
+                                        "evicted for job ns/high (preempt)",
+                                        24 - sent);
+    assert_said(c, stay);
+    cluster_free(c);
+}
+
+/* By shuffle: nobody is named for whom, and equal Events are one. */
+static void jobs_are_told_of_those_whose_room_nobody_wants(void **state)
+{
+    (void)state;
+    struct cluster *c = full_cluster(2, 1, true);
+    evictor_evict(c->scheduler, task_of(c, victim_on(c, "n0")->name), "shuffle");
+    evictor_evict(c->scheduler, task_of(c, victim_on(c, "n1")->name), "shuffle");
+    run_for(c, 60 * SECOND);
+    assert_said(c, "PodGroup low Evict: One of its pods is to be evicted (shuffle)");
+    assert_said(c, "Job lowjob Evict: One of its pods is to be evicted (shuffle)");
+    unsigned told = 0;
+    for (size_t i = 0; i < c->said.n; i++)
+        told += strstr(c->said.items[i], "PodGroup low Evict") != NULL;
+    assert_int_equal(told, 1);
+    cluster_free(c);
+}
+
+/* An eviction whose answer was lost, or that the server called a fault, and that took effect. */
+static void what_took_effect_is_told(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 3; way++) {
+        struct cluster *c = full_cluster(1, 1, true);
+        struct test_pod *victim = victim_on(c, "n0");
+        cleanup_free char *taken = xasprintf(
+            "Pod %s Evict: Pod is evicted, because of preempt: it makes room for job ns/high",
+            victim->name);
+        victim->no_eviction = way ? 0 : 500;
+        victim->evicted_after = true;
+        c->fake->mute = way > 0;
+        decide(c, 1);
+        run_for(c, 500 * NSEC_PER_MSEC);
+        assert_false(was_said(c, taken));
+        show_evicted(c, way == 2); /* the last goes at once */
+        c->fake->mute = false;
+        run_for(c, 60 * SECOND);
+        assert_said(c, taken);
+        cluster_free(c);
+    }
 }
 
 static void explained(void **state)
@@ -354,10 +502,16 @@ int main(void)
         cmocka_unit_test(refused_for_good),
         cmocka_unit_test(refused_for_too_long),
         cmocka_unit_test(no_answers_for_a_while),
+        cmocka_unit_test(those_who_wait_for_their_turn_are_waited_for),
         cmocka_unit_test(gone_before_it_is_asked),
+        cmocka_unit_test(taken_and_not_followed),
+        cmocka_unit_test(taken_and_not_seen),
         cmocka_unit_test(shuffled),
         cmocka_unit_test(several_hold_places),
         cmocka_unit_test(everybody_is_told),
+        cmocka_unit_test(those_who_are_not_asked_are_told),
+        cmocka_unit_test(jobs_are_told_of_those_whose_room_nobody_wants),
+        cmocka_unit_test(what_took_effect_is_told),
         cmocka_unit_test(explained),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));

@@ -22,10 +22,11 @@ static void preemptor_is_deleted(void **state)
     assert_int_equal(asked(c), sent);
     assert_null(cache_job(&c->scheduler->cache, "ns", "high"));
     assert_true(list_empty(&c->scheduler->cache.reservations));
-    assert_int_equal(map_count(&c->scheduler->evictions), 0);
+    assert_int_equal(asking(c), 0);
     assert_int_equal(job_of(c, "low")->count[TASK_RELEASING], sent);
     assert_int_equal(show_evicted(c, true), sent);
     run(c);
+    assert_int_equal(map_count(&c->scheduler->evictions), 0);
     check(c);
     assert_int_equal(job_of(c, "low")->count[TASK_RUNNING], 24 - sent);
     cluster_free(c);
@@ -41,6 +42,26 @@ static void pods_of_the_preemptor_go(void **state)
     show_pod(c, c->pod_list.items[c->pod_list.n - 1]);
     run_for(c, 5 * SECOND);
     assert_given_up(c);
+    cluster_free(c);
+}
+
+/* What was decided for the PodGroup that had its name before is not held against it. */
+static void preemptor_is_made_again(void **state)
+{
+    (void)state;
+    struct cluster *c = full_cluster(2, 2, false);
+    struct test_group *group = find_group(c, "high");
+    decide(c, 2);
+    run_for(c, SECOND);
+    group->gone = true;
+    show_group(c, group);
+    add_group(c, "high", "\"minMember\":2");
+    run_for(c, 5 * SECOND);
+    assert_null(job_of(c, "high")->decision);
+    assert_int_equal(nominated(c, "high"), 0);
+    assert_true(evictor_may(c->scheduler, job_of(c, "high")));
+    assert_int_equal(job_of(c, "high")->evict_ends, 0);
+    check(c);
     cluster_free(c);
 }
 
@@ -147,6 +168,31 @@ static void nodes_may_change(void **state)
     run(c);
     assert_int_equal(bound(c, "high", NULL), 1);
     cluster_free(c);
+}
+
+/* The job may look for another at once, and those who were not asked yet stay. */
+static void a_node_may_be_closed(void **state)
+{
+    static const char *const specs[] = {
+        "\"unschedulable\":true",
+        "\"taints\":[{\"key\":\"a\",\"effect\":\"NoSchedule\"}]",
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+        struct cluster *c = full_cluster(2, 2, false);
+        struct test_pod *victim = victim_on(c, "n0");
+        victim->no_eviction = -429;
+        victim->by_budget = true;
+        decide(c, 2);
+        run_for(c, SECOND);
+        add_node_json(c, "n1", "", specs[i], "\"cpu\":\"2\",\"memory\":\"64Gi\",\"pods\":\"110\"");
+        run_for(c, SECOND);
+        assert_null(job_of(c, "high")->decision);
+        run_for(c, 4 * SECOND);
+        assert_given_up(c);
+        assert_int_equal(status_of(c, victim->name), TASK_RUNNING);
+        cluster_free(c);
+    }
 }
 
 /* A pod of high priority that would have room where the one victim goes for "high". */
@@ -295,22 +341,53 @@ static void killed_before_anybody_was_asked(void **state)
     cluster_free(c);
 }
 
+/* Some places were shown and some victims asked: the job decides for the rest, and keeps these. */
+static void killed_when_some_were_asked(void **state)
+{
+    (void)state;
+    struct cluster *c = full_cluster(3, 2, false);
+    snprintf(find_pod(c, "high-w-0")->nominated, NAME_SIZE, "n0");
+    for (size_t i = 0; i < c->pod_list.n; i++)
+        c->pod_list.items[i]->deleted |= strcmp(c->pod_list.items[i]->node, "n0") == 0;
+    cluster_restart(c, three_nodes);
+    run_for(c, 5 * SECOND);
+    assert_int_equal(holds_pods(job_of(c, "high")->reservation), 1);
+    assert_true(evictor_may(c->scheduler, job_of(c, "high")));
+    check(c);
+    struct evict_victim victim = {task_of(c, victim_on(c, "n1")->name), false};
+    struct evict_place places[2];
+    for (unsigned i = 0; i < 2; i++) {
+        places[i].task = task_of(c, i ? "high-w-1" : "high-w-0");
+        places[i].node = cache_node(&c->scheduler->cache, i ? "n1" : "n0");
+    }
+    evictor_start(c->scheduler, job_of(c, "high"), &victim, 1, places, 2, "preempt");
+    run_for(c, SECOND);
+    assert_int_equal(nominated(c, "high"), 2);
+    assert_int_equal(holds_pods(job_of(c, "high")->reservation), 2);
+    assert_false(evictor_may(c->scheduler, job_of(c, "high")));
+    check(c);
+    cluster_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(preemptor_is_deleted),
+        cmocka_unit_test(preemptor_is_made_again),
         cmocka_unit_test(pods_of_the_preemptor_go),
         cmocka_unit_test(victims_that_do_not_go),
         cmocka_unit_test(back_off_grows),
         cmocka_unit_test(placed_elsewhere),
         cmocka_unit_test(places_are_lost),
         cmocka_unit_test(nodes_may_change),
+        cmocka_unit_test(a_node_may_be_closed),
         cmocka_unit_test(higher_priority_takes_the_room),
         cmocka_unit_test(higher_priority_of_another_queue_does_not),
         cmocka_unit_test(leadership_is_lost),
         cmocka_unit_test(stops_at_once),
         cmocka_unit_test(places_survive_a_restart),
         cmocka_unit_test(killed_before_anybody_was_asked),
+        cmocka_unit_test(killed_when_some_were_asked),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,19 +9,28 @@
 
 #define PDB "- plugins:\n  - name: pdb\n"
 
-static void put_labelled(struct bare *b, const char *ns, const char *name, const char *labels)
+static void put_with_status(struct bare *b, const char *ns, const char *name, const char *labels,
+                            const char *status)
 {
     struct error err = ERROR_INIT;
     cleanup_free char *uid = xasprintf("u-%s", name);
-    cleanup_free char *json = xasprintf(
-        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":\"%s\"%s},\"spec\":{"
-        "\"schedulerName\":\"other\",\"nodeName\":\"n\"},\"status\":{\"phase\":\"Running\"}}",
-        name, ns, uid, labels);
+    cleanup_free char *json =
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":\"%s\"%s},\"spec\":{"
+                  "\"schedulerName\":\"other\",\"nodeName\":\"n\"},\"status\":{%s}}",
+                  name, ns, uid, labels, status);
     struct pod *pod = pod_decode(str_of(json), &err);
     if (!pod)
         fail_msg("%s", err.text);
     cache_set_pod(&b->cache, uid, pod);
     pod_unref(pod);
+}
+
+#define READY "\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]"
+#define UNREADY "\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\"}]"
+
+static void put_labelled(struct bare *b, const char *ns, const char *name, const char *labels)
+{
+    put_with_status(b, ns, name, labels, READY);
 }
 
 #define WEB ",\"labels\":{\"app\":\"web\"}"
@@ -31,20 +40,30 @@ static void put_labelled(struct bare *b, const char *ns, const char *name, const
 #define SELECTS_WEB SELECTS("\"app\":\"web\"")
 #define SELECTS_FRONT SELECTS("\"tier\":\"front\"")
 
-/* `disrupted`: members of status.disruptedPods. */
-static void put_budget(struct bare *b, const char *ns, const char *name, const char *selector,
-                       int allowed, const char *disrupted)
+/* `spec`, `status`: members of these. */
+static void put_any_budget(struct bare *b, const char *ns, const char *name, const char *spec,
+                           const char *status)
 {
     struct error err = ERROR_INIT;
     cleanup_free char *json =
-        xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\"},\"spec\":{\"selector\":%s},"
-                  "\"status\":{\"disruptionsAllowed\":%d,\"disruptedPods\":{%s}}}",
-                  name, ns, selector, allowed, disrupted);
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\"},\"spec\":{%s},"
+                  "\"status\":{%s}}",
+                  name, ns, spec, status);
     struct poddisruptionbudget *budget = poddisruptionbudget_decode(str_of(json), &err);
     if (!budget)
         fail_msg("%s", err.text);
     cache_set_budget(&b->cache, ns, name, budget);
     poddisruptionbudget_unref(budget);
+}
+
+/* `disrupted`: members of status.disruptedPods. */
+static void put_budget(struct bare *b, const char *ns, const char *name, const char *selector,
+                       int allowed, const char *disrupted)
+{
+    cleanup_free char *spec = xasprintf("\"selector\":%s", selector);
+    cleanup_free char *status =
+        xasprintf("\"disruptionsAllowed\":%d,\"disruptedPods\":{%s}", allowed, disrupted);
+    put_any_budget(b, ns, name, spec, status);
 }
 
 /* Pods web-0 to web-2, db-0 and bare-0 of "ns", and web-x of "other". */
@@ -119,15 +138,57 @@ static void pods_of_several_budgets_stay(void **state)
     bare_free(b);
 }
 
-static void pods_that_are_counted_already_may_go(void **state)
+/* What the server counted once it counts again as long as the pod does not go. */
+static void pods_that_are_counted_already_count_again(void **state)
 {
     struct bare *b = world_new();
     (void)state;
     put_budget(b, "ns", "web", SELECTS_WEB, 1, "\"web-0\":\"2026-11-30T12:00:00Z\"");
-    assert_may_go(b, "web-0 web-1 web-2", "web-0 web-1");
+    assert_may_go(b, "web-0 web-1 web-2", "web-0");
     put_budget(b, "ns", "web", SELECTS_WEB, 0, "\"web-0\":\"2026-11-30T12:00:00Z\"");
-    assert_may_go(b, "web-1 web-0 web-2", "web-0");
+    assert_may_go(b, "web-1 web-0 web-2", "");
     bare_free(b);
+}
+
+/* They are no part of what a budget is about; several of them do not matter either. */
+static void pods_that_do_not_run_may_go(void **state)
+{
+    struct bare *b = world_new();
+    (void)state;
+    put_budget(b, "ns", "web", SELECTS_WEB, 0, "");
+    put_budget(b, "ns", "front", SELECTS_FRONT, 0, "");
+    assert_may_go(b, "web-0 web-1 web-2", "");
+    put_with_status(b, "ns", "web-2", BOTH, "\"phase\":\"Pending\"");
+    assert_may_go(b, "web-0 web-1 web-2", "web-2");
+    bare_free(b);
+}
+
+/* Those that are not ready, by the policy and the health of the budget; ready ones stay. */
+static void pods_that_are_not_ready(void **state)
+{
+    static const struct {
+        const char *policy, *status, *go; /* of web-0, which is ready, web-1 and web-2 */
+    } rows[] = {
+        {"", "", ""},
+        {"", "\"currentHealthy\":1,\"desiredHealthy\":2", ""},
+        {"", "\"currentHealthy\":2,\"desiredHealthy\":2", "web-1 web-2"},
+        {"", "\"currentHealthy\":2,\"desiredHealthy\":0", ""},
+        {"IfHealthyBudget", "\"currentHealthy\":1,\"desiredHealthy\":2", ""},
+        {"IfHealthyBudget", "\"currentHealthy\":3,\"desiredHealthy\":2", "web-1 web-2"},
+        {"AlwaysAllow", "\"currentHealthy\":0,\"desiredHealthy\":2", "web-1 web-2"},
+        {"AlwaysAllow", "\"disruptionsAllowed\":1", "web-0 web-1 web-2"}, /* they take nothing */
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct bare *b = world_new();
+        cleanup_free char *spec = xasprintf("\"selector\":%s,\"unhealthyPodEvictionPolicy\":\"%s\"",
+                                            SELECTS_WEB, rows[i].policy);
+        put_with_status(b, "ns", "web-1", WEB, UNREADY);
+        put_with_status(b, "ns", "web-2", WEB, "\"phase\":\"Running\"");
+        put_any_budget(b, "ns", "web", spec, rows[i].status);
+        assert_may_go(b, "web-0 web-1 web-2", rows[i].go);
+        bare_free(b);
+    }
 }
 
 /* Pods without labels too; no selector selects nobody. */
@@ -189,17 +250,37 @@ static void what_is_given_back_can_be_taken(void **state)
     bare_free(b);
 }
 
-/* A budget that counts the pod as evicted already loses nothing by it, nor gets it back. */
-static void pods_that_are_counted_change_nothing(void **state)
+/* Whom the budget shows as on its way already costs it no more; whoever is to go does. */
+static void what_shows_in_the_budget_is_not_charged_twice(void **state)
 {
     struct bare *b = world_new();
     struct budget_tally tally;
     (void)state;
     put_budget(b, "ns", "web", SELECTS_WEB, 1, "\"web-0\":\"2026-11-30T12:00:00Z\"");
     budget_tally_begin(&tally, &b->cache);
-    assert_true(take(&tally, b, "web-0"));
     budget_tally_charge(&tally, task_of(b, "web-0")->pod);
     assert_true(take(&tally, b, "web-1"));
+    budget_tally_give_back(&tally, task_of(b, "web-1")->pod);
+    assert_true(take(&tally, b, "web-0"));
+    assert_false(take(&tally, b, "web-1"));
+    budget_tally_give_back(&tally, task_of(b, "web-0")->pod);
+    assert_true(take(&tally, b, "web-1"));
+    budget_tally_clear(&tally);
+    bare_free(b);
+}
+
+/* Nor do they cost it anything on their way, or get back what they did not take. */
+static void who_is_not_guarded_changes_nothing(void **state)
+{
+    struct bare *b = world_new();
+    struct budget_tally tally;
+    (void)state;
+    put_budget(b, "ns", "web", SELECTS_WEB, 1, "");
+    put_with_status(b, "ns", "web-0", WEB, "\"phase\":\"Pending\"");
+    budget_tally_begin(&tally, &b->cache);
+    budget_tally_charge(&tally, task_of(b, "web-0")->pod);
+    assert_true(take(&tally, b, "web-1"));
+    assert_true(take(&tally, b, "web-0"));
     budget_tally_give_back(&tally, task_of(b, "web-0")->pod);
     assert_false(take(&tally, b, "web-2"));
     budget_tally_clear(&tally);
@@ -333,11 +414,14 @@ int main(void)
         cmocka_unit_test(without_budgets_all_may_go),
         cmocka_unit_test(disruptions_add_up),
         cmocka_unit_test(pods_of_several_budgets_stay),
-        cmocka_unit_test(pods_that_are_counted_already_may_go),
+        cmocka_unit_test(pods_that_are_counted_already_count_again),
+        cmocka_unit_test(pods_that_do_not_run_may_go),
+        cmocka_unit_test(pods_that_are_not_ready),
         cmocka_unit_test(an_empty_selector_means_the_namespace),
         cmocka_unit_test(until_budgets_are_known_all_stay),
         cmocka_unit_test(what_is_given_back_can_be_taken),
-        cmocka_unit_test(pods_that_are_counted_change_nothing),
+        cmocka_unit_test(what_shows_in_the_budget_is_not_charged_twice),
+        cmocka_unit_test(who_is_not_guarded_changes_nothing),
         cmocka_unit_test(they_are_kept_in_whatever_tier),
         cmocka_unit_test(victims_of_others_are_spared),
         cmocka_unit_test(budgets_are_followed),

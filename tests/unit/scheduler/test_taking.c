@@ -26,7 +26,7 @@ void __wrap_evictor_decide(struct scheduler *scheduler, struct sched_job *job,
     "  - name: gang\n    enablePreemptable: false\n  - name: predicates\n" plugins
 
 /* A pod of job "low" runs on the one CPU that there is; since `age_s` seconds. */
-static void put_runner(struct cluster *c, const char *labels, int64_t age_s)
+static void put_runner(struct cluster *c, const char *labels, int64_t age_s, bool ready)
 {
     cleanup_arena struct arena arena = ARENA_INIT;
     char since[TIME_TEXT_MAX];
@@ -38,9 +38,10 @@ static void put_runner(struct cluster *c, const char *labels, int64_t age_s)
                       "\"scheduling.k8s.io/group-name\":\"low\"}},\"spec\":{\"schedulerName\":"
                       "\"volcano\",\"nodeName\":\"n0\",\"containers\":[{\"resources\":{"
                       "\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Running\","
-                      "\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"True\","
+                      "\"conditions\":[{\"type\":\"Ready\",\"status\":\"%s\"},"
+                      "{\"type\":\"PodScheduled\",\"status\":\"True\","
                       "\"lastTransitionTime\":\"%s\"}]}}",
-                      (unsigned long long)++c->rv, labels, since));
+                      (unsigned long long)++c->rv, labels, ready ? "True" : "False", since));
 }
 
 /* One job runs, and a more important one waits. */
@@ -56,7 +57,7 @@ static struct cluster *world_new(const char *conf, const char *labels, int64_t a
                       (unsigned long long)++c->rv));
     add_nodes(c, 1, 1);
     add_group(c, "low", "\"minMember\":1");
-    put_runner(c, labels, age_s);
+    put_runner(c, labels, age_s, true);
     run(c);
     add_group(c, "high", "\"minMember\":1,\"priorityClassName\":\"high\"");
     add_pods(c, "high", "w", 1, "1");
@@ -76,39 +77,49 @@ static void a_cooldown_that_ends_is_noticed(void **state)
     cluster_free(c);
 }
 
-static void show_budget(struct cluster *c, struct store *budgets, int allowed)
+/* `policy`: for pods that are not ready. */
+static void show_budget(struct cluster *c, struct store *budgets, int allowed, const char *policy)
 {
     cleanup_arena struct arena arena = ARENA_INIT;
     show(budgets, false, false,
          arena_printf(&arena,
                       "{\"metadata\":{\"name\":\"b\",\"namespace\":\"ns\",\"uid\":\"b\","
-                      "\"resourceVersion\":\"%llu\"},\"spec\":{\"selector\":{}},\"status\":{"
+                      "\"resourceVersion\":\"%llu\"},\"spec\":{\"selector\":{},"
+                      "\"unhealthyPodEvictionPolicy\":\"%s\"},\"status\":{"
                       "\"disruptionsAllowed\":%d}}",
-                      (unsigned long long)++c->rv, allowed));
+                      (unsigned long long)++c->rv, policy, allowed));
 }
 
-static void a_budget_that_lets_go_is_noticed(void **state)
+/* A budget that allows nothing while the pod is ready. */
+static void budgets_that_let_go_are_noticed(void **state)
 {
     (void)state;
-    struct cluster *c = world_new(CONF(""), "", 10);
-    struct store *budgets = store_new(&poddisruptionbudget_store_type);
-    scheduler_follow_budgets(c->scheduler, budgets);
-    sync_store(budgets, c->rv);
-    show_budget(c, budgets, 0);
-    run_for(c, 60 * NSEC_PER_SEC);
-    assert_int_equal(decisions, 0);
-    show_budget(c, budgets, 1);
-    run_for(c, 40 * NSEC_PER_SEC);
-    assert_true(decisions > 0);
-    cluster_free(c);
-    store_free(budgets);
+    for (int way = 0; way < 3; way++) {
+        struct cluster *c = world_new(CONF(""), "", 10);
+        struct store *budgets = store_new(&poddisruptionbudget_store_type);
+        scheduler_follow_budgets(c->scheduler, budgets);
+        sync_store(budgets, c->rv);
+        show_budget(c, budgets, 0, way == 2 ? "AlwaysAllow" : "");
+        if (way == 1)
+            put_runner(c, "", 10, false);
+        run_for(c, 60 * NSEC_PER_SEC);
+        assert_int_equal(decisions, 0);
+        if (way == 2)
+            put_runner(c, "", 10, false);
+        else
+            show_budget(c, budgets, way == 0, way == 1 ? "AlwaysAllow" : "");
+        run_for(c, 40 * NSEC_PER_SEC);
+        assert_true(decisions > 0);
+        cluster_free(c);
+        store_free(budgets);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cooldown_that_ends_is_noticed),
-        cmocka_unit_test(a_budget_that_lets_go_is_noticed),
+        cmocka_unit_test(budgets_that_let_go_are_noticed),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     return cmocka_run_group_tests(tests, NULL, NULL);
