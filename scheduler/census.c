@@ -332,30 +332,6 @@ static void set_free(struct census_set *set)
 
 /* ---- pods ------------------------------------------------------------------------------------ */
 
-void census_enter(struct cache *cache, struct sched_task *task)
-{
-    struct pod_class *cls = task->pod->cls;
-    struct label_set *labels = task->pod->labels;
-    struct census_set *set = labels->scratch ? labels->scratch : set_new(cache, labels);
-    set->uses++;
-    list_init(&task->placed);
-    if (!has_rules(cls))
-        return;
-    struct census_class *entry = cls->census ? cls->census : class_new(cache, cls);
-    if (entry)
-        entry->uses++;
-}
-
-void census_leave(struct cache *cache, struct sched_task *task)
-{
-    struct census_set *set = task->pod->labels->scratch;
-    struct census_class *entry = task->pod->cls->census;
-    if (entry && --entry->uses == 0)
-        class_free(cache, entry);
-    if (--set->uses == 0)
-        set_free(set);
-}
-
 /* Counts what the task's own terms say of others, in or out. */
 static void carry_terms(const struct sched_task *task, const struct sched_node *node, int sign)
 {
@@ -374,12 +350,44 @@ static struct census_class *class_late(struct cache *cache, struct pod_class *cl
         if (task->pod->cls != cls)
             continue;
         entry->uses++;
+        cache->census->uncounted--;
         if (task->node)
             carry_terms(task, task->node, 1);
     }
     if (entry)
         cache->work += map_count(&cache->tasks_by_uid);
     return entry;
+}
+
+void census_enter(struct cache *cache, struct sched_task *task)
+{
+    struct pod_class *cls = task->pod->cls;
+    struct label_set *labels = task->pod->labels;
+    struct census_set *set = labels->scratch ? labels->scratch : set_new(cache, labels);
+    set->uses++;
+    list_init(&task->placed);
+    if (!has_rules(cls))
+        return;
+    struct census_class *entry = cls->census;
+    if (!entry)
+        entry = cache->census->uncounted ? class_late(cache, cls) : class_new(cache, cls);
+    if (entry)
+        entry->uses++;
+    else
+        cache->census->uncounted++;
+}
+
+void census_leave(struct cache *cache, struct sched_task *task)
+{
+    struct pod_class *cls = task->pod->cls;
+    struct census_set *set = task->pod->labels->scratch;
+    struct census_class *entry = cls->census;
+    if (has_rules(cls) && !entry)
+        cache->census->uncounted--;
+    if (entry && --entry->uses == 0)
+        class_free(cache, entry);
+    if (--set->uses == 0)
+        set_free(set);
 }
 
 const char *census_refuses(struct cache *cache, struct pod_class *cls)

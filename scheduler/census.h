@@ -68,6 +68,7 @@ struct census {
     uint32_t carried;      /* how many there are */
     size_t most;           /* populations there may be: LIMIT_SELECTIONS, less in tests */
     bool turned_away;      /* a class has found no room since there last was some */
+    size_t uncounted;      /* tasks of such classes: their terms are not counted */
     struct map namespaces; /* struct kube_pairs by name: their labels; owned */
 };
 
