@@ -376,6 +376,7 @@ struct cache {
     struct map tables_by_key;    /* those that are not of a class alone */
     struct census *census;       /* owned (census.h) */
     struct map topologies;       /* struct topology by its label (topology.h) */
+    struct map node_labels;      /* struct node_label by its name (node_labels.h) */
     struct map images;           /* how many known nodes have it, by name (images.h) */
     struct volumes *volumes;     /* owned (volumes/volumes.h) */
     struct prospects *prospects; /* borrowed (evict/prospects.h); NULL: nobody is evicted */
