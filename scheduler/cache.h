@@ -382,7 +382,8 @@ struct cache {
     struct prospects *prospects; /* borrowed (evict/prospects.h); NULL: nobody is evicted */
     struct list reservations;    /* struct reservation (holds.h), oldest first */
     struct resource_vector held; /* by those of jobs that starve */
-    size_t table_entries;        /* over all tables */
+    size_t table_entries;        /* over all tables, */
+    size_t table_count;          /* of which there are so many */
     uint64_t work;               /* units of work done, for slicing */
     struct loop_timer recount;   /* runs while a saturated sum waits for a fresh count */
 };

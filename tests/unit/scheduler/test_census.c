@@ -156,6 +156,31 @@ static void terms_have_a_limit(void **state)
     cluster_free(c);
 }
 
+/* Tables are kept for the classes that were used last; those of others are made again. */
+static void tables_have_a_limit(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new("actions: \"enqueue, allocate\"\ntiers:\n- plugins:\n"
+                                    "  - name: gang\n  - name: predicates\n");
+    label_nodes(c, 3, "");
+    for (unsigned i = 0; i < 4200; i++) {
+        cleanup_free char *cpu = xasprintf("%u", 9 + i); /* each a class, and too large */
+        cleanup_free char *name = xasprintf("g%u", i);
+        add_gang(c, name, 1, cpu);
+    }
+    run(c);
+    assert_int_equal(c->scheduler->cache.table_count, 4096);
+    label_nodes(c, 4, "");
+    run(c);
+    assert_int_equal(c->scheduler->cache.table_count, 4096);
+    assert_int_equal(c->binds, 0);
+    add_gang(c, "fits", 1, "8");
+    run(c);
+    assert_int_equal(bound(c, "fits", NULL), 1);
+    check(c);
+    cluster_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +189,7 @@ int main(void)
         cmocka_unit_test(nobody_is_near_without_a_label),
         cmocka_unit_test(nodes_take_their_labels_along),
         cmocka_unit_test(terms_have_a_limit),
+        cmocka_unit_test(tables_have_a_limit),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     return cmocka_run_group_tests(tests, NULL, NULL);
