@@ -46,7 +46,7 @@ static int compare_found(const void *x, const void *y)
 static bool is_open(const struct extender *extender, const struct extender_class *cls,
                     const struct fit_table *table, const struct sched_node *node)
 {
-    const char *reason = node && node->object ? fit_reason(table, node) : NULL;
+    const char *reason = node->object ? fit_reason(table, node) : NULL;
     const struct opinion *opinion = reason ? extender_opinion_of(cls, node->name) : NULL;
     if (!reason || reason != extender_reason_of(opinion) || (opinion && opinion->awaited))
         return false;
@@ -63,7 +63,7 @@ static void take_from_line(const struct extender *extender, struct extender_clas
     while (cls->line.n && candidates->n < candidates->most) {
         uint32_t index = cls->line.items[--cls->line.n];
         struct sched_node *node = index < cache->nodes.n ? cache->nodes.items[index] : NULL;
-        if (is_open(extender, cls, table, node))
+        if (node && is_open(extender, cls, table, node))
             candidates->nodes[candidates->n++] = node;
     }
 }

@@ -211,14 +211,12 @@ static struct kube_transport *connect_extender(void *arg, const char *url, struc
 /* {"pad":[0,0,...]}, with as many numbers as there is room for. */
 static char *large_answer(void)
 {
-    static const char head[] = "{\"pad\":[0", tail[] = "]}";
-    char *text = xcalloc(EXTENDER_ANSWER_MAX + 1, 1);
-    size_t n = sizeof(head) - 1;
-    memcpy(text, head, n);
-    for (; n + 2 + sizeof(tail) - 1 <= EXTENDER_ANSWER_MAX; n += 2)
-        memcpy(text + n, ",0", 2);
-    memcpy(text + n, tail, sizeof(tail) - 1);
-    return text;
+    struct buf text = BUF_INIT(EXTENDER_ANSWER_MAX);
+    buf_add_cstr(&text, "{\"pad\":[0");
+    while (text.n + strlen(",0]}") <= EXTENDER_ANSWER_MAX)
+        buf_add_cstr(&text, ",0");
+    buf_add_cstr(&text, "]}");
+    return buf_take(&text);
 }
 
 static void use_extender(struct bench *bench)
