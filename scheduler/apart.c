@@ -4,6 +4,8 @@
 #include "scheduler/apart.h"
 #include "scheduler/census.h"
 
+#define TERMS_WORK 6 /* terms that are looked at count as much as a node */
+
 enum apart_kind {
     NOT_WITH, /* no pod that is meant may be in the domain */
     NEAR,     /* once there is one that is meant, only its domains will do */
@@ -14,7 +16,7 @@ struct apart_rule {
     enum apart_kind kind;
     struct topology *topology;              /* counted */
     const struct spread_constraint *spread; /* with EVENLY; borrowed from the class */
-    VEC(const struct pod_class *) whom;     /* borrowed; classes of the job that are meant */
+    struct map whom;                        /* classes of the job that are meant, by number */
     bool *offered;                          /* by domain */
     uint64_t *room;                         /* by domain: places offered there */
     uint32_t *pods;                         /* by domain: those counted */
@@ -40,7 +42,8 @@ static bool means(const struct cache *cache, const struct population *population
 static struct apart_rule *add_rule(struct cache *cache, struct apart *apart, enum apart_kind kind,
                                    const char *key)
 {
-    struct apart_rule rule = {.kind = kind, .topology = topology_get(cache, key)};
+    struct apart_rule rule = {
+        .kind = kind, .topology = topology_get(cache, key), .whom = MAP_INIT_BORROWS};
     size_t domains = rule.topology->domains.n + 1;
     rule.offered = xcalloc(domains, sizeof(*rule.offered));
     rule.room = xcalloc(domains, sizeof(*rule.room));
@@ -61,18 +64,19 @@ static struct apart_rule *rule_for(struct cache *cache, struct apart *apart, enu
     return add_rule(cache, apart, kind, key);
 }
 
+static struct str number_of(const struct pod_class *cls)
+{
+    return str_make((const char *)&cls->id, sizeof(cls->id));
+}
+
 static bool is_whom(const struct apart_rule *rule, const struct pod_class *cls)
 {
-    for (size_t i = 0; i < rule->whom.n; i++)
-        if (rule->whom.items[i] == cls)
-            return true;
-    return false;
+    return map_has(&rule->whom, number_of(cls));
 }
 
 static void add_whom(struct apart_rule *rule, const struct pod_class *cls)
 {
-    if (!is_whom(rule, cls))
-        vec_push(&rule->whom, cls);
+    map_set(&rule->whom, number_of(cls), NULL);
 }
 
 /* What terms of pods like `bearer` say of those like `other`, noted of `whom` of the two. */
@@ -81,6 +85,7 @@ static void add_terms(struct cache *cache, struct apart *apart, const struct tas
 {
     const struct census_class *entry = bearer->cls->census;
     const struct pod_rules *rules = &bearer->cls->rules;
+    cache->work += 1 + rules->term_count / TERMS_WORK;
     for (uint32_t i = 0; entry && i < rules->term_count; i++) {
         const struct pod_term *term = &rules->terms[i];
         if (term->kind == TERM_ANTI_AFFINITY && means(cache, entry->terms[i]->population, other))
@@ -134,7 +139,7 @@ void apart_free(struct cache *cache, struct apart *apart)
     for (size_t i = 0; i < apart->rules.n; i++) {
         struct apart_rule *rule = &apart->rules.items[i];
         topology_put(cache, rule->topology);
-        vec_clear(&rule->whom);
+        map_clear(&rule->whom);
         free(rule->offered);
         free(rule->room);
         free(rule->pods);

@@ -10,6 +10,7 @@
 #include "scheduler/group_limits.h"
 #include "scheduler/holds.h"
 #include "scheduler/images.h"
+#include "scheduler/node_labels.h"
 #include "scheduler/volumes/volumes.h"
 
 #define LOG_MIN 1024
@@ -27,7 +28,7 @@ void cache_init(struct cache *cache, struct loop *loop, struct window *window)
     loop_timer_init(&cache->recount, cache_recount, cache);
     cache->census = census_new();
     cache->volumes = volumes_new();
-    cache->topologies.borrows = cache->tables_by_key.borrows = true;
+    cache->topologies.borrows = cache->tables_by_key.borrows = cache->node_labels.borrows = true;
     cache->log_cap = LOG_MIN;
     cache->log = xcalloc(cache->log_cap, sizeof(*cache->log));
 }
@@ -70,6 +71,7 @@ void cache_clear(struct cache *cache)
     map_clear(&cache->jobs_by_key);
     free_tasks(cache);
     census_free(cache->census);
+    node_labels_clear(cache);
     volumes_free(cache->volumes);
     map_clear(&cache->tables_by_key);
     map_clear(&cache->topologies);
@@ -245,6 +247,7 @@ bool cache_set_node(struct cache *cache, const char *name, struct node *object)
         images_node(cache, node->object, -1);
     }
     cache->known_nodes += (size_t)(object != NULL) - (size_t)(node->object != NULL);
+    node_labels_change(cache, node->object, object);
     node_unref(node->object);
     node->object = object ? node_ref(object) : NULL;
     if (node->object) {

@@ -377,12 +377,14 @@ struct cache {
     struct map tables_by_key;    /* those that are not of a class alone */
     struct census *census;       /* owned (census.h) */
     struct map topologies;       /* struct topology by its label (topology.h) */
+    struct map node_labels;      /* struct node_label by its name (node_labels.h) */
     struct map images;           /* how many known nodes have it, by name (images.h) */
     struct volumes *volumes;     /* owned (volumes/volumes.h) */
     struct prospects *prospects; /* borrowed (evict/prospects.h); NULL: nobody is evicted */
     struct list reservations;    /* struct reservation (holds.h), oldest first */
     struct resource_vector held; /* by those of jobs that starve */
-    size_t table_entries;        /* over all tables */
+    size_t table_entries;        /* over all tables, */
+    size_t table_count;          /* of which there are so many */
     uint64_t work;               /* units of work done, for slicing */
     struct loop_timer recount;   /* runs while a saturated sum waits for a fresh count */
 };

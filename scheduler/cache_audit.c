@@ -4,8 +4,10 @@
  * Nothing here is kept or shared: a recount walks over every task, job, node and queue.
  */
 #include "scheduler/cache_private.h"
+#include "scheduler/census.h"
 #include "scheduler/group_limits.h"
 #include "scheduler/holds.h"
+#include "scheduler/node_labels.h"
 #include "scheduler/volumes/volumes.h"
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -252,5 +254,9 @@ const char *cache_audit(const struct cache *cache)
         wrong = volumes_audit(cache->volumes);
     if (!wrong)
         wrong = group_limits_audit(cache);
+    if (!wrong)
+        wrong = node_labels_audit(cache);
+    if (!wrong)
+        wrong = census_audit(cache);
     return wrong ? wrong : audit_queues(cache);
 }

@@ -10,11 +10,8 @@
 #include "base/intern.h"
 #include "base/limits.h"
 #include "scheduler/cache_private.h"
+#include "scheduler/census_private.h"
 #include "scheduler/fit.h"
-
-/* What pods that must be near others say of their liking for them, in weights of preferred terms:
- * kube-scheduler's default. */
-#define HARD_AFFINITY_WEIGHT 1
 
 /* ---- who is meant ---------------------------------------------------------------------------- */
 
@@ -47,16 +44,15 @@ bool population_means(const struct cache *cache, const struct population *popula
     return has_namespace(cache, population, labels->set->ns) && selects(population, labels);
 }
 
-/* Whether it may mean pods of the set, whatever their index. */
-static bool may_mean(const struct cache *cache, const struct population *population,
-                     const struct label_set *set)
+bool population_may_mean(const struct cache *cache, const struct population *population,
+                         const struct label_set *set)
 {
     struct pod_labels labels = {set, -1};
     return has_namespace(cache, population, set->ns) &&
            (population->by_index || selects(population, &labels));
 }
 
-static bool means_task(const struct population *population, const struct sched_task *task)
+bool population_means_task(const struct population *population, const struct sched_task *task)
 {
     struct pod_labels labels = pod_labels_of(task->pod);
     return !population->by_index || selects(population, &labels);
@@ -67,7 +63,7 @@ static bool means_task(const struct population *population, const struct sched_t
 static void count(struct population *population, const struct sched_task *task,
                   const struct sched_node *node, enum task_status status, int sign)
 {
-    if (!means_task(population, task))
+    if (!population_means_task(population, task))
         return;
     counts_add(&population->placed, node->index, sign);
     if (status != TASK_RELEASING)
@@ -121,16 +117,15 @@ static struct population *population_new(struct cache *cache, struct pod_class *
     list_each(link, &cache->census->sets)
     {
         struct census_set *set = container_of(link, struct census_set, link);
-        if (may_mean(cache, population, set->set))
+        if (population_may_mean(cache, population, set->set))
             include(population, set);
         cache->work++;
     }
     return population;
 }
 
-/* The population of pods that all of these select, counted. */
-static struct population *population_get(struct cache *cache, struct pod_class *source,
-                                         const struct pod_selection *const *all, uint32_t n)
+struct population *population_get(struct cache *cache, struct pod_class *source,
+                                  const struct pod_selection *const *all, uint32_t n)
 {
     char *key = key_of(all, n);
     struct population *population = map_get(&cache->census->populations, str_of(key));
@@ -142,7 +137,14 @@ static struct population *population_get(struct cache *cache, struct pod_class *
     return population;
 }
 
-static void population_put(struct cache *cache, struct population *population)
+void census_eased(struct cache *cache)
+{
+    if (cache->census->turned_away)
+        cache_room(cache);
+    cache->census->turned_away = false;
+}
+
+void population_put(struct cache *cache, struct population *population)
 {
     if (!population)
         return;
@@ -159,82 +161,17 @@ static void population_put(struct cache *cache, struct population *population)
             }
     }
     map_del(&cache->census->populations, str_of(population->key));
-    if (cache->census->turned_away)
-        cache_room(cache);
-    cache->census->turned_away = false;
+    census_eased(cache);
     fit_forget(cache, &population->placed);
     fit_forget(cache, &population->live);
     counts_clear(&population->placed);
     counts_clear(&population->live);
     vec_clear(&population->carried);
+    vec_clear(&population->felt);
     pod_class_unref(population->source);
     free(population->all);
     free(population->key);
     free(population);
-}
-
-/* ---- terms that pods carry ------------------------------------------------------------------- */
-
-static struct carried *carried_get(struct cache *cache, struct pod_class *cls,
-                                   const struct pod_term *term)
-{
-    const struct pod_selection *all = &term->pods;
-    struct population *population = population_get(cache, cls, &all, 1);
-    struct carried *carried = NULL;
-    for (size_t i = 0; i < population->carried.n && !carried; i++)
-        if (population->carried.items[i]->topology_key == term->topology_key)
-            carried = population->carried.items[i];
-    if (!carried) {
-        carried = xnew(struct carried);
-        carried->population = population;
-        population->refs++;
-        carried->topology_key = intern_ref(term->topology_key);
-        carried->id = cache->census->next_id++;
-        vec_push(&population->carried, carried);
-        cache->census->carried++;
-    }
-    carried->refs++;
-    population_put(cache, population);
-    return carried;
-}
-
-static void carried_put(struct cache *cache, struct carried *carried)
-{
-    struct population *population = carried->population;
-    ENSURE(carried->refs > 0);
-    if (--carried->refs)
-        return;
-    for (size_t i = 0; i < population->carried.n; i++)
-        if (population->carried.items[i] == carried) {
-            vec_swap_remove(&population->carried, i);
-            break;
-        }
-    cache->census->carried--;
-    fit_forget(cache, &carried->repels);
-    fit_forget(cache, &carried->draws);
-    counts_clear(&carried->repels);
-    counts_clear(&carried->draws);
-    intern_put(carried->topology_key);
-    free(carried);
-    population_put(cache, population);
-}
-
-static void carry(const struct pod_term *term, struct carried *carried, uint32_t node, int64_t sign)
-{
-    switch (term->kind) {
-    case TERM_ANTI_AFFINITY:
-        counts_add(&carried->repels, node, sign);
-        break;
-    case TERM_AFFINITY:
-        counts_add(&carried->draws, node, sign * HARD_AFFINITY_WEIGHT);
-        break;
-    case TERM_PREFERRED_AFFINITY:
-        counts_add(&carried->draws, node, sign * term->weight);
-        break;
-    case TERM_PREFERRED_ANTI_AFFINITY:
-        counts_add(&carried->draws, node, -sign * term->weight);
-        break;
-    }
 }
 
 /* ---- classes --------------------------------------------------------------------------------- */
@@ -263,7 +200,8 @@ static struct census_class *class_new(struct cache *cache, struct pod_class *cls
 {
     const struct pod_rules *rules = &cls->rules;
     size_t more = (size_t)rules->term_count + rules->spread_count + 1;
-    if (map_count(&cache->census->populations) + more > cache->census->most) {
+    if (map_count(&cache->census->populations) + more > cache->census->most ||
+        cache->census->carried + rules->term_count > cache->census->most) {
         cache->census->turned_away = true;
         return NULL;
     }
@@ -315,7 +253,7 @@ static struct census_set *set_new(struct cache *cache, struct label_set *labels)
     list_init(&set->link);
     list_append(&cache->census->sets, &set->link);
     for (size_t i = 0; map_next(&cache->census->populations, &i, NULL, &value);)
-        if (may_mean(cache, value, labels))
+        if (population_may_mean(cache, value, labels))
             vec_push(&set->meant_by, (struct population *)value);
     labels->scratch = set;
     return set;
@@ -332,36 +270,12 @@ static void set_free(struct census_set *set)
 
 /* ---- pods ------------------------------------------------------------------------------------ */
 
-void census_enter(struct cache *cache, struct sched_task *task)
-{
-    struct pod_class *cls = task->pod->cls;
-    struct label_set *labels = task->pod->labels;
-    struct census_set *set = labels->scratch ? labels->scratch : set_new(cache, labels);
-    set->uses++;
-    list_init(&task->placed);
-    if (!has_rules(cls))
-        return;
-    struct census_class *entry = cls->census ? cls->census : class_new(cache, cls);
-    if (entry)
-        entry->uses++;
-}
-
-void census_leave(struct cache *cache, struct sched_task *task)
-{
-    struct census_set *set = task->pod->labels->scratch;
-    struct census_class *entry = task->pod->cls->census;
-    if (entry && --entry->uses == 0)
-        class_free(cache, entry);
-    if (--set->uses == 0)
-        set_free(set);
-}
-
 /* Counts what the task's own terms say of others, in or out. */
 static void carry_terms(const struct sched_task *task, const struct sched_node *node, int sign)
 {
     const struct census_class *entry = task->pod->cls->census;
     for (uint32_t i = 0; entry && i < entry->cls->rules.term_count; i++)
-        carry(&entry->cls->rules.terms[i], entry->terms[i], node->index, sign);
+        carried_add(entry->terms[i], &entry->cls->rules.terms[i], node->index, sign);
 }
 
 /* Takes in a class with pods that came when there was no room. */
@@ -374,12 +288,44 @@ static struct census_class *class_late(struct cache *cache, struct pod_class *cl
         if (task->pod->cls != cls)
             continue;
         entry->uses++;
+        cache->census->uncounted--;
         if (task->node)
             carry_terms(task, task->node, 1);
     }
     if (entry)
         cache->work += map_count(&cache->tasks_by_uid);
     return entry;
+}
+
+void census_enter(struct cache *cache, struct sched_task *task)
+{
+    struct pod_class *cls = task->pod->cls;
+    struct label_set *labels = task->pod->labels;
+    struct census_set *set = labels->scratch ? labels->scratch : set_new(cache, labels);
+    set->uses++;
+    list_init(&task->placed);
+    if (!has_rules(cls))
+        return;
+    struct census_class *entry = cls->census;
+    if (!entry)
+        entry = cache->census->uncounted ? class_late(cache, cls) : class_new(cache, cls);
+    if (entry)
+        entry->uses++;
+    else
+        cache->census->uncounted++;
+}
+
+void census_leave(struct cache *cache, struct sched_task *task)
+{
+    struct pod_class *cls = task->pod->cls;
+    struct census_set *set = task->pod->labels->scratch;
+    struct census_class *entry = cls->census;
+    if (has_rules(cls) && !entry)
+        cache->census->uncounted--;
+    if (entry && --entry->uses == 0)
+        class_free(cache, entry);
+    if (--set->uses == 0)
+        set_free(set);
 }
 
 const char *census_refuses(struct cache *cache, struct pod_class *cls)
@@ -453,7 +399,7 @@ static void reconsider(const struct cache *cache, struct population *population,
                        struct census_set *set)
 {
     size_t at = place_of(set, population);
-    bool is = at < set->meant_by.n, shall = may_mean(cache, population, set->set);
+    bool is = at < set->meant_by.n, shall = population_may_mean(cache, population, set->set);
     if (is && !shall)
         exclude(population, set, at);
     else if (shall && !is)

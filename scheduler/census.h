@@ -4,18 +4,24 @@
  * A population is what a term or a spread constraint selects: pods of some namespaces with some
  * labels. It is registered while a pod is known whose rules name it, and counted by the change of
  * one pod. Terms that pods on nodes carry (anti-affinity, and affinity for the score) are counted
- * by node in the same way: pods that such a term means are drawn or kept away.
+ * by node in the same way: pods that such a term means are drawn or kept away, once some node has
+ * the label whose domains it is about.
  *
  * Every change of a pod costs a look at each population that means it, and new labels a look at
- * all, so there is a bound on how many there may be. The rules of classes that come beyond it are
- * not counted, and none of their pods is placed, until there is room again. Loop thread only.
+ * all, so there is a bound on how many there may be, and on terms. The rules of classes that come
+ * beyond it are not counted, and none of their pods is placed, until there is room again. Loop
+ * thread only.
  */
 #ifndef PUMICE_SCHEDULER_CENSUS_H
 #define PUMICE_SCHEDULER_CENSUS_H
 
 #include "base/counts.h"
 #include "scheduler/cache.h"
+#include "scheduler/node_labels.h"
 #include "scheduler/topology.h"
+
+struct carried;
+typedef VEC(struct carried *) carried_list;
 
 /* Pods that are meant by every one of some selections. */
 struct population {
@@ -29,13 +35,15 @@ struct population {
     bool by_namespace;        /* labels of namespaces matter */
     uint32_t wanted;          /* by rules of classes that more such pods may fulfil */
     uint32_t refs;
-    VEC(struct carried *) carried; /* terms of pods that mean it; borrowed */
+    carried_list carried; /* terms of pods that mean it; borrowed */
+    carried_list felt;    /* those of them about a label that nodes have */
 };
 
 /* What terms of pods on nodes say of a population, over the domains of one label. */
 struct carried {
     struct population *population; /* counted */
-    const char *topology_key;      /* interned */
+    struct node_label *label;      /* over whose domains; it stays as long as this is there */
+    struct list link;              /* in the label's */
     uint64_t id;                   /* never used twice */
     struct counts repels;          /* by node: pods there that must not be near it */
     struct counts draws;           /* by node: weights of those that would like to be near it, less
@@ -65,9 +73,12 @@ struct census {
     struct map populations; /* by what they select; struct population, borrowed keys */
     struct list sets;       /* struct census_set */
     uint64_t next_id;
-    uint32_t carried;      /* how many there are */
-    size_t most;           /* populations there may be: LIMIT_SELECTIONS, less in tests */
+    uint32_t carried;      /* how many there are, */
+    uint32_t felt;         /* and how many of them are about a label that nodes have */
+    size_t most;           /* populations there may be, and as many terms that are carried:
+                              LIMIT_SELECTIONS, less in tests */
     bool turned_away;      /* a class has found no room since there last was some */
+    size_t uncounted;      /* tasks of such classes: their terms are not counted */
     struct map namespaces; /* struct kube_pairs by name: their labels; owned */
 };
 
@@ -83,8 +94,14 @@ void census_leave(struct cache *cache, struct sched_task *task);
  */
 void census_move(struct cache *cache, struct sched_task *task, enum task_status status,
                  struct sched_node *node);
+/* The first known node has the label; the last one has it no more. */
+void census_label_came(struct cache *cache, struct node_label *label);
+void census_label_went(struct cache *cache, struct node_label *label);
 /* Whether a selector means pods by the labels of their namespaces, so that these matter. */
 bool census_wants_namespaces(const struct cache *cache);
+/* Every count compared with a recount; a constant text on the first difference, else NULL. Whom
+ * selections mean is left out where that is a million looks and more. */
+const char *census_audit(const struct cache *cache);
 struct census *census_new(void);
 /* Frees it; no task may be in it. */
 void census_free(struct census *census);

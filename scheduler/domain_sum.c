@@ -10,6 +10,8 @@ struct domain_sum domain_sum_of(struct cache *cache, const char *key)
 
 void domain_sum_clear(struct cache *cache, struct domain_sum *sum)
 {
+    for (size_t i = 0; i < sum->sources.n; i++)
+        sum->sources.items[i].counts->readers--;
     topology_put(cache, sum->topology);
     vec_clear(&sum->sources);
     free(sum->seen);
@@ -17,8 +19,9 @@ void domain_sum_clear(struct cache *cache, struct domain_sum *sum)
     free(sum->room);
 }
 
-void domain_sum_add(struct domain_sum *sum, const struct counts *counts, int64_t weight)
+void domain_sum_add(struct domain_sum *sum, struct counts *counts, int64_t weight)
 {
+    counts->readers++;
     vec_push(&sum->sources, ((struct sum_source){counts, weight}));
 }
 

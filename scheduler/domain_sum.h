@@ -11,7 +11,7 @@
 #include "scheduler/topology.h"
 
 struct sum_source {
-    const struct counts *counts; /* by node */
+    struct counts *counts; /* by node; this is one of its readers */
     int64_t weight;
 };
 
@@ -33,7 +33,8 @@ struct domain_sums {
 /* A sum of nothing over the domains of a label; to be filled before it is asked. */
 struct domain_sum domain_sum_of(struct cache *cache, const char *key);
 void domain_sum_clear(struct cache *cache, struct domain_sum *sum);
-void domain_sum_add(struct domain_sum *sum, const struct counts *counts, int64_t weight);
+/* `counts` stay until the sum is cleared. */
+void domain_sum_add(struct domain_sum *sum, struct counts *counts, int64_t weight);
 /* Whether these are among what it adds up. */
 bool domain_sum_counts(const struct domain_sum *sum, const struct counts *counts);
 /* Adds all up afresh. `counted` by node, NULL: all count. */

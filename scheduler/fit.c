@@ -1,11 +1,11 @@
 /*
  * Tables of classes over nodes. See fit.h.
  *
- * Tables are the cache's, in the order of their last use; together they hold at most ENTRIES_MAX
- * nodes (14 bytes each, and what neighbours keep for each), the longest unused are freed first. A
- * table holds a reference to its class. That of a class alone hangs on the class's `scratch`;
- * others are found by the queue's index where that matters, the class's number and what
- * neighbours_sign says.
+ * Tables are the cache's, in the order of their last use. There are at most TABLES_MAX, and
+ * together they hold at most ENTRIES_MAX nodes (14 bytes each, and what neighbours keep for each);
+ * the longest unused are freed first. A table holds a reference to its class. That of a class alone
+ * hangs on the class's `scratch`; others are found by the queue's index where that matters, the
+ * class's number and what neighbours_sign says.
  *
  * The best node stands at the root of a tree of winners: place p of `winners` (1 to cap - 1) has
  * the better one of places 2p and 2p + 1, and node i stands at place cap + i. A change goes up the
@@ -21,6 +21,7 @@
 #include <stdio.h>
 
 #define ENTRIES_MAX ((size_t)1 << 22)
+#define TABLES_MAX 4096
 
 /* ---- the tree of winners --------------------------------------------------------------------- */
 
@@ -191,6 +192,7 @@ static void table_free(struct cache *cache, struct fit_table *table)
 {
     list_remove(&table->link);
     cache->table_entries -= entries(table, table->cap);
+    cache->table_count--;
     if (table->key)
         map_del(&cache->tables_by_key, str_of(table->key));
     else
@@ -220,6 +222,8 @@ void fit_forget(struct cache *cache, const struct counts *counts)
     list_each(link, &cache->tables)
     {
         struct fit_table *table = container_of(link, struct fit_table, link);
+        if (!counts->readers)
+            return;
         if (table->neighbours && neighbours_use(table->neighbours, counts))
             table_free(cache, table);
     }
@@ -240,7 +244,7 @@ static void make_room(struct cache *cache, size_t wanted)
 {
     list_each(link, &cache->tables)
     {
-        if (cache->table_entries + wanted <= ENTRIES_MAX)
+        if (cache->table_entries + wanted <= ENTRIES_MAX && cache->table_count <= TABLES_MAX)
             return;
         table_free(cache, container_of(link, struct fit_table, link));
     }
@@ -385,11 +389,12 @@ static void bring_up_to_date(struct cache *cache, const struct sched_config *con
     table->stale = false;
 }
 
-static struct fit_table *table_new(struct pod_class *cls)
+static struct fit_table *table_new(struct cache *cache, struct pod_class *cls)
 {
     struct fit_table *table = xnew(struct fit_table);
     list_init(&table->link);
     table->cls = pod_class_ref(cls);
+    cache->table_count++;
     return table;
 }
 
@@ -439,7 +444,7 @@ static bool key_sign(const struct cache *cache, const struct kin *kin, struct bu
 static struct fit_table *keyed_table(struct cache *cache, const struct sched_queue *queue,
                                      struct pod_class *cls, struct buf *key)
 {
-    struct fit_table *table = table_new(cls);
+    struct fit_table *table = table_new(cache, cls);
     table->queue = queue;
     table->key = buf_take(key);
     map_set(&cache->tables_by_key, str_of(table->key), table);
@@ -457,7 +462,8 @@ struct fit_table *fit_table(struct cache *cache, const struct sched_config *conf
         table = map_get(&cache->tables_by_key, buf_str(&key));
     }
     if (!table)
-        table = queue ? keyed_table(cache, queue, cls, &key) : (cls->scratch = table_new(cls));
+        table =
+            queue ? keyed_table(cache, queue, cls, &key) : (cls->scratch = table_new(cache, cls));
     bring_up_to_date(cache, config, table);
     return table;
 }

@@ -51,9 +51,11 @@ struct reservation {
     int64_t since_ns, until_ns; /* loop time */
     int64_t since_wall_ns, until_wall_ns;
     int64_t drained_ns; /* loop time of the last look for nodes that would have to empty first */
-    char *reason;       /* owned; HOLDS_REASON "job ns/name" */
-    bool lifted;        /* for the moment nobody is kept off */
-    bool nominated;     /* others are evicted for it; its end is for the evictor to say */
+    /* Of the turn under way: classes for which free places, and such nodes, were looked for. */
+    size_t filled, drained;
+    char *reason;   /* owned; HOLDS_REASON "job ns/name" */
+    bool lifted;    /* for the moment nobody is kept off */
+    bool nominated; /* others are evicted for it; its end is for the evictor to say */
 };
 
 /* For a job that starves and a queue with no such job yet; holds nothing as yet. */

@@ -61,7 +61,7 @@ static bool is_meant(const struct cache *cache, const struct kin *kin,
     return kin->labels.set && population_means(cache, population, &kin->labels);
 }
 
-/* Visits the terms of pods on nodes that mean such pods. */
+/* Visits the terms of pods on nodes that mean such pods, as far as they are felt. */
 static void each_term(const struct cache *cache, const struct kin *kin,
                       void (*visit)(struct carried *carried, void *arg), void *arg)
 {
@@ -70,14 +70,14 @@ static void each_term(const struct cache *cache, const struct kin *kin,
         struct population *population = set->meant_by.items[i];
         if (population->by_index && !is_meant(cache, kin, population))
             continue;
-        for (size_t c = 0; c < population->carried.n; c++)
-            visit(population->carried.items[c], arg);
+        for (size_t c = 0; c < population->felt.n; c++)
+            visit(population->felt.items[c], arg);
     }
 }
 
 bool neighbours_matter(const struct cache *cache, const struct kin *kin)
 {
-    return kin->cls->census || cache->census->carried;
+    return kin->cls->census || cache->census->felt;
 }
 
 struct sign {
@@ -87,11 +87,20 @@ struct sign {
 static void note_id(struct carried *carried, void *arg)
 {
     struct sign *sign = arg;
-    size_t at = sign->ids.n;
     vec_push(&sign->ids, carried->id);
-    for (; at > 0 && sign->ids.items[at - 1] > carried->id; at--)
-        sign->ids.items[at] = sign->ids.items[at - 1];
-    sign->ids.items[at] = carried->id;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Whether any node has the label that a term is about: else it means nothing, but for a wish to be
+ * near others, which no node fulfils then. */
+static bool is_felt(const struct carried *carried)
+{
+    return carried->label->nodes > 0;
 }
 
 static void sign_own(const struct cache *cache, const struct kin *kin, struct buf *out)
@@ -102,14 +111,18 @@ static void sign_own(const struct cache *cache, const struct kin *kin, struct bu
     buf_add_char(out, entry->together && is_meant(cache, kin, entry->together) ? 'y' : 'n');
     for (uint32_t i = 0; i < kin->cls->rules.spread_count; i++)
         buf_add_char(out, is_meant(cache, kin, entry->selections[i]) ? 'y' : 'n');
+    for (uint32_t i = 0; i < kin->cls->rules.term_count; i++)
+        buf_add_char(out, is_felt(entry->terms[i]) ? 'y' : 'n');
 }
 
 void neighbours_sign(const struct cache *cache, const struct kin *kin, struct buf *out)
 {
     struct sign sign = {.ids = {NULL, 0, 0}};
     sign_own(cache, kin, out);
-    if (cache->census->carried)
+    if (cache->census->felt)
         each_term(cache, kin, note_id, &sign);
+    if (sign.ids.n)
+        qsort(sign.ids.items, sign.ids.n, sizeof(*sign.ids.items), compare_ids);
     for (size_t i = 0; i < sign.ids.n; i++)
         buf_printf(out, ",%llu", (unsigned long long)sign.ids.items[i]);
     vec_clear(&sign.ids);
@@ -117,11 +130,11 @@ void neighbours_sign(const struct cache *cache, const struct kin *kin, struct bu
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* The sum over the domains of that label, made when it is absent. */
+/* The sum over the domains of that label (interned), made when it is absent. */
 static struct domain_sum *sum_for(struct cache *cache, struct domain_sums *sums, const char *key)
 {
     for (size_t i = 0; i < sums->n; i++)
-        if (strcmp(sums->items[i].topology->key, key) == 0)
+        if (sums->items[i].topology->key == key)
             return &sums->items[i];
     vec_push(sums, domain_sum_of(cache, key));
     return &sums->items[sums->n - 1];
@@ -166,6 +179,8 @@ static void add_own_terms(struct making *making, const struct census_class *entr
         const struct pod_term *term = &rules->terms[i];
         if (term->kind == TERM_AFFINITY && making->rules->pod_affinity)
             add_near(making, term, entry);
+        else if (!is_felt(entry->terms[i]))
+            continue;
         else if (term->kind == TERM_ANTI_AFFINITY && making->rules->pod_affinity)
             add_apart(making, term, entry->terms[i]);
         else if (term->kind >= TERM_PREFERRED_AFFINITY && making->rules->pod_affinity_weight)
@@ -177,7 +192,7 @@ static void add_term_of_others(struct carried *carried, void *arg)
 {
     struct making *making = arg;
     struct neighbours *neighbours = making->neighbours;
-    const char *key = carried->topology_key;
+    const char *key = carried->label->key;
     if (making->rules->pod_affinity)
         domain_sum_add(sum_for(making->cache, &neighbours->sums[KEPT], key), &carried->repels, 1);
     if (making->rules->pod_affinity_weight)

@@ -341,6 +341,7 @@ void reserve_begin(struct sched_job *job)
     struct reservation *reservation = reservation_of(job);
     if (!reservation)
         return;
+    reservation->filled = reservation->drained = 0;
     for (size_t i = 0; i < reservation->classes.n; i++)
         reservation->classes.items[i].wanted = 0;
     job_each_missing(job, want, reservation);
@@ -511,21 +512,34 @@ static bool hold_used_places(struct scheduler *scheduler, struct reservation *re
     return held > 0;
 }
 
-/* Looks at every node, so not more often than now and then. */
+/* One class more. Each looks at every node, so not more often than now and then. */
 static bool drain(struct scheduler *scheduler, struct reservation *reservation)
 {
     int64_t now = loop_now(scheduler->params.loop);
-    if (reservation->drained_ns && now - reservation->drained_ns < DRAIN_INTERVAL)
+    if (!reservation->drained && reservation->drained_ns &&
+        now - reservation->drained_ns < DRAIN_INTERVAL)
         return false;
-    for (size_t i = 0; i < reservation->classes.n; i++) {
-        const struct held_class *entry = &reservation->classes.items[i];
+    while (reservation->drained < reservation->classes.n) {
+        const struct held_class *entry = &reservation->classes.items[reservation->drained++];
         if (entry->held >= entry->wanted || !holds_may_add(&scheduler->cache, entry->cls))
             continue;
         reservation->drained_ns = now;
         if (hold_used_places(scheduler, reservation, entry->cls, entry->wanted - entry->held))
-            return true;
+            reservation->drained = reservation->classes.n;
+        return true;
     }
     return false;
+}
+
+/* One place of a class, until there is none that is free. */
+static bool fill(struct scheduler *scheduler, struct reservation *reservation)
+{
+    if (reservation->filled == reservation->classes.n)
+        return false;
+    const struct held_class *entry = &reservation->classes.items[reservation->filled];
+    if (!entry->wanted || !hold_free_place(scheduler, reservation, entry))
+        reservation->filled++;
+    return true;
 }
 
 bool reserve_step(struct scheduler *scheduler, struct sched_job *job)
@@ -533,11 +547,7 @@ bool reserve_step(struct scheduler *scheduler, struct sched_job *job)
     struct reservation *reservation = reservation_of(job);
     if (!reservation)
         return false;
-    for (size_t i = 0; i < reservation->classes.n; i++)
-        if (reservation->classes.items[i].wanted &&
-            hold_free_place(scheduler, reservation, &reservation->classes.items[i]))
-            return true;
-    if (drain(scheduler, reservation))
+    if (fill(scheduler, reservation) || drain(scheduler, reservation))
         return true;
     if (!reservation->holds.n) /* there is no room for one of its pods in what may be held */
         reserve_drop(&scheduler->cache, job);

@@ -81,8 +81,9 @@ void reserve_plan_free(struct reserve_plan *plan);
 void reserve_decide(struct scheduler *scheduler, struct sched_job *job, bool fits);
 /* Makes what the job holds fit what it lacks; before a round of reserve_step. */
 void reserve_begin(struct sched_job *job);
-/* Holds one more place, or one that is free instead of one that is not; false when there is none.
- * A reservation that holds nothing then ends. */
+/* Holds one more place, or one that is free instead of one that is not, or has looked in vain for
+ * pods of one class more; false when all have been looked at. A reservation that holds nothing then
+ * ends. */
 bool reserve_step(struct scheduler *scheduler, struct sched_job *job);
 
 #endif

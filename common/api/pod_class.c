@@ -22,6 +22,16 @@ static bool mentions(struct str json, const char *text)
     return json.n && memmem(json.p, json.n, text, strlen(text)) != NULL;
 }
 
+/* A label whose name a constraint has in it: most often all pods of a job have the same, whereas
+ * others may differ between any two. */
+static void key_label(struct buf *key, const struct pod_demand *demand,
+                      const struct kube_pair *label)
+{
+    cleanup_free char *name = xasprintf("\"%s\"", label->key);
+    if (mentions(demand->spread, name))
+        buf_printf(key, "\n%s=%s", label->key, label->value);
+}
+
 /* What other pods mean depends on the namespace, and on labels that a constraint refers to. */
 static void key_rules(struct buf *key, const struct pod_demand *demand,
                       const struct kube_meta *meta)
@@ -31,7 +41,7 @@ static void key_rules(struct buf *key, const struct pod_demand *demand,
     buf_printf(key, "\nin %s", meta->ns);
     buf_add_str(key, demand->spread);
     for (uint32_t i = 0; mentions(demand->spread, "matchLabelKeys") && i < meta->labels.n; i++)
-        buf_printf(key, "\n%s=%s", meta->labels.items[i].key, meta->labels.items[i].value);
+        key_label(key, demand, &meta->labels.items[i]);
 }
 
 /* How many containers there are matters where images do. */

@@ -89,5 +89,5 @@ bool counts_next(const struct counts *counts, uint32_t *position, uint32_t *ret_
 void counts_clear(struct counts *counts)
 {
     free(counts->slots);
-    *counts = (struct counts){NULL, 0, 0, 0};
+    *counts = (struct counts){.slots = NULL};
 }

@@ -21,6 +21,7 @@ struct counts {
     uint32_t size;             /* a power of two, or 0 */
     uint32_t used;             /* keys whose amount is not zero */
     int64_t total;             /* the sum of all amounts */
+    uint32_t readers;          /* the holder's own: who look at it, and would have to be told */
 };
 
 /* The amount at a key below UINT32_MAX; 0 when there is none. */

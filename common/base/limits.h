@@ -25,6 +25,8 @@
 #define LIMIT_POD_TERMS 64
 #define LIMIT_POD_SPREADS 32
 #define LIMIT_POD_SELECTED 1024
-#define LIMIT_SELECTIONS 20000 /* different selections of pods by these, in the whole cluster */
+/* In the whole cluster: different selections of pods by these; terms that differ in their selection
+ * or their label of nodes. */
+#define LIMIT_SELECTIONS 20000
 
 #endif

@@ -11,7 +11,7 @@
 #include "scheduler/extender/extender_private.h"
 #include "scheduler/metrics.h"
 
-/* Complaints about a server that fails in the log. */
+/* Complaints about calls of one verb in the log. */
 #define LOG_INTERVAL (10 * NSEC_PER_SEC)
 /* What has not been needed for so long is dropped. */
 #define TIDY_INTERVAL (60 * NSEC_PER_SEC)
@@ -79,15 +79,17 @@ static void leave(struct extender_call *call)
         extender->asked--;
 }
 
-static void complain(struct extender *extender, const struct extender_call *call, const char *why,
-                     bool always)
+/* Of each verb, with how many there were since the last line. */
+static void complain(struct extender *extender, const struct extender_call *call, const char *why)
 {
     int64_t now = extender_now(extender);
-    if (!always && extender->logged_ns && now - extender->logged_ns < LOG_INTERVAL)
+    struct extender_complaints *complaints = &extender->complaints[call->verb];
+    complaints->since++;
+    if (complaints->logged_ns && now - complaints->logged_ns < LOG_INTERVAL)
         return;
-    extender->logged_ns = now;
-    log_warn("the extender failed url=%s call=%s about=%s error=\"%s\"", extender->settings.shown,
-             verbs[call->verb].name, call->about, why);
+    log_warn("the extender failed url=%s call=%s about=%s error=\"%s\" times=%u",
+             extender->settings.shown, verbs[call->verb].name, call->about, why, complaints->since);
+    *complaints = (struct extender_complaints){.logged_ns = now};
 }
 
 /* It did not answer at all: nothing is sent for a while, which is longer each time. Calls that were
@@ -103,10 +105,9 @@ static void leave_alone(struct extender *extender, const struct extender_call *c
     extender->silence = *why;
 }
 
-static void fail(struct extender_call *call, const char *why, bool always)
+static void fail(struct extender_call *call, const char *why)
 {
-    struct extender *extender = call->extender;
-    complain(extender, call, why, always);
+    complain(call->extender, call, why);
     if (verbs[call->verb].fail)
         verbs[call->verb].fail(call, why);
 }
@@ -138,7 +139,7 @@ static void finish(struct extender_call *call, const struct kube_result *result)
     bool taken = usable && verbs[call->verb].take(call, result->body, &err) == 0;
     metrics_extender(extender->scheduler, verbs[call->verb].name, taken, result->latency_ns);
     if (!taken)
-        fail(call, err.text, usable && is_told(call->verb));
+        fail(call, err.text);
     call_free(call);
     loop_defer(extender->scheduler->params.loop, &extender->pump);
 }
@@ -252,8 +253,7 @@ static void drop_oldest(struct extender *extender)
         if (!is_full(line))
             return;
         struct extender_call *call = line_take(line, link);
-        complain(extender, call, "too many messages wait to be told; the oldest are dropped",
-                 false);
+        complain(extender, call, "too many messages wait to be told; the oldest are dropped");
         metrics_extender(extender->scheduler, verbs[call->verb].name, false, 0);
         call_free(call);
     }
@@ -298,12 +298,21 @@ static bool is_left_alone(const struct extender *extender)
     return is_silent(extender) && !extender->settings.ignorable;
 }
 
+/* Whether as many questions wait, or are sent, as may. One that did not answer is asked only a few,
+ * to see whether it does now. */
+static bool is_busy(const struct extender *extender)
+{
+    bool tried = extender->failures && !extender->settings.ignorable;
+    return is_full(&extender->asks) ||
+           (tried && extender->asks.n + extender->asked >= EXTENDER_NODES_AT_ONCE);
+}
+
 bool extender_may_ask(struct extender *extender)
 {
     int64_t now = extender_now(extender);
     if (is_left_alone(extender))
         return false;
-    if (!is_full(&extender->asks))
+    if (!is_busy(extender))
         return true;
     if (extender->full_until_ns <= now)
         extender->full_until_ns = now + EXTENDER_FULL_NS;
@@ -341,13 +350,22 @@ void extender_news(struct extender *extender, struct extender_waiters *waiters, 
         extender_look_at(extender, when_ns);
 }
 
+bool extender_is_due(struct extender *extender, struct extender_waiters *waiters)
+{
+    if (!waiters->news && extender_now(extender) < waiters->retry_ns) {
+        extender_look_at(extender, waiters->retry_ns);
+        return false;
+    }
+    if (map_count(&waiters->jobs))
+        return true;
+    waiters->retry_ns = INT64_MAX;
+    waiters->news = false;
+    return false;
+}
+
 void extender_wake(struct extender *extender, struct extender_waiters *waiters)
 {
     struct str key, ns;
-    if (!waiters->news && extender_now(extender) < waiters->retry_ns) {
-        extender_look_at(extender, waiters->retry_ns);
-        return;
-    }
     for (size_t i = 0; map_next(&waiters->jobs, &i, &key, NULL);) {
         if (!str_split(&key, '/', &ns))
             continue;
@@ -421,8 +439,10 @@ void extender_free(struct extender *extender)
 void extender_begin(struct extender *extender)
 {
     int64_t now = extender_now(extender);
+    extender->looks = 0;
     extender_begin_classes(extender);
-    extender_wake(extender, &extender->unready);
+    if (extender_is_due(extender, &extender->unready))
+        extender_wake(extender, &extender->unready);
     if (now - extender->tidied_ns < TIDY_INTERVAL)
         return;
     extender->tidied_ns = now;

@@ -3,9 +3,9 @@
  *
  * Nothing waits for it. What is not known is asked while a cycle runs and used in a later one,
  * which the answer wakes; until then it counts as the worst, for those that need to know. Questions
- * about nodes (opinions.c) are asked for a class of pods whose pods found no node, about the best
- * nodes that have room; those about jobs and queues (jobs.c) when they are to be judged. What the
- * server is only told is sent one after the other (calls.c). Loop thread only.
+ * about nodes (asking.c, opinions.c) are asked for a class of pods whose pods found no node, about
+ * the best nodes that have room; those about jobs and queues (jobs.c) when they are to be judged.
+ * What the server is only told is sent one after the other (calls.c). Loop thread only.
  */
 #ifndef PUMICE_SCHEDULER_EXTENDER_H
 #define PUMICE_SCHEDULER_EXTENDER_H
@@ -22,7 +22,7 @@
 /* Calls at once, one of them for messages; and nodes that are asked about for a class of pods. */
 #define EXTENDER_CALLS_MAX 32
 #define EXTENDER_NODES_AT_ONCE 16
-#define EXTENDER_ANSWER_MAX ((size_t)10 << 20)
+#define EXTENDER_ANSWER_MAX ((size_t)32 << 10) /* several times the longest that is of use */
 /* What waits to be sent: so many questions or bodies of so many bytes, and as many messages. Then
  * nothing more is asked for a moment, and the oldest messages are dropped. */
 #define EXTENDER_WAITING_MAX 4096
@@ -66,6 +66,12 @@ struct extender_line {
     size_t n, bytes;   /* of their bodies */
 };
 
+/* Failed calls of one verb. */
+struct extender_complaints {
+    int64_t logged_ns; /* loop time of the last line in the log, 0 before the first */
+    uint32_t since;    /* how many there were since then */
+};
+
 struct extender_class;
 
 struct extender {
@@ -83,9 +89,11 @@ struct extender {
     int64_t quiet_until_ns;  /* nothing is sent before: it did not answer, */
     struct error silence;    /* for this reason */
     uint32_t failures;       /* in a row */
-    int64_t logged_ns;       /* loop time of the last complaint in the log, 0 before the first */
+    struct extender_complaints complaints[EXTENDER_VERB_COUNT];
     struct map refusals, failures_seen; /* texts, each by itself, owned; kept for good */
     struct map classes;                 /* struct extender_class by the class's number, owned */
+    size_t next_class;                  /* place in it of the one whose jobs are tried next */
+    unsigned looks;                     /* at all nodes, in this cycle */
     uint64_t marks;                     /* given so far */
     struct map jobs;                    /* struct extender_job by UID, owned */
     struct map queues;                  /* struct extender_queue by name, owned */
@@ -103,7 +111,7 @@ void extender_begin(struct extender *extender);
 /* Whether pods of the class are its business. */
 bool extender_manages(const struct extender *extender, const struct pod_class *cls);
 
-/* ---- nodes: opinions.c ----------------------------------------------------------------------- */
+/* ---- nodes: opinions.c, asking.c ------------------------------------------------------------- */
 
 /* Why the node may not be taken as far as is known (a text that lives as long as the extender), or
  * NULL. */

@@ -44,7 +44,9 @@ void extender_wait(struct extender *extender, struct extender_waiters *waiters,
                    const struct sched_job *job, int64_t retry_ns);
 /* There are news. */
 void extender_news(struct extender *extender, struct extender_waiters *waiters, int64_t when_ns);
-/* Has the jobs tried again if it is time; else sees to it that the time is not missed. */
+/* Whether it is time to try jobs again; if not, sees to it that the time is not missed. */
+bool extender_is_due(struct extender *extender, struct extender_waiters *waiters);
+/* Has them tried again. */
 void extender_wake(struct extender *extender, struct extender_waiters *waiters);
 
 /* ---- what becomes of answers ----------------------------------------------------------------- */
@@ -73,6 +75,59 @@ int extender_read(struct str body, const char *number_name, int64_t *number, con
 const char *extender_refusal_text(struct extender *extender, struct str status);
 const char *extender_failure_text(struct extender *extender, const char *why);
 void extender_texts_clear(struct extender *extender);
+
+/* ---- opinions of nodes: opinions.c, asking.c ------------------------------------------------- */
+
+struct opinion {
+    const char *node;   /* interned; the one it is of, and its key */
+    const char *reason; /* why it may not be taken; NULL when it may */
+    int64_t score;
+    int64_t until_ns;  /* it stands until then */
+    uint16_t failures; /* in a row */
+    bool known;
+    /* While answers are awaited: what they are to become. */
+    unsigned awaited;    /* a bit for each verb */
+    const char *refusal; /* or NULL */
+    const char *failure; /* of a question, or NULL */
+    int64_t next_score;
+    uint64_t mark; /* of the question for scores */
+};
+
+/* What a look at the nodes of a table found. */
+struct extender_look {
+    const struct fit_table *table; /* NULL: it does not stand any more */
+    uint64_t log;                  /* the cache's when it was made */
+    int64_t retry_ns;              /* when others may be asked about */
+    bool any;                      /* the extender keeps such pods off one that has room, */
+    bool unsure;                   /* though it has not refused it */
+    bool all;                      /* those in the line are all that may be asked about */
+};
+
+struct extender_class {
+    uint64_t id;               /* the class's; it may be gone */
+    struct map opinions;       /* struct opinion by the address of the node's name, owned */
+    uint32_t open;             /* opinions of which answers are awaited, */
+    uint32_t calls;            /* and calls that refer to the class */
+    int64_t heard_ns;          /* loop time of the last answer, */
+    int64_t used_ns;           /* and of the last need */
+    int64_t expires_ns;        /* when the first opinion for a node is to be dropped */
+    struct extender_look look; /* the last one */
+    VEC(uint32_t) line;        /* indices of nodes to be asked about, the best last, */
+    int64_t line_until_ns;     /* until this loop time */
+    struct extender_waiters waiters;
+};
+
+extern const char extender_waiting[];
+
+/* Whether it is asked about nodes for pods of the class. */
+bool extender_asks(const struct extender *extender, const struct pod_class *cls);
+/* The record of the class, made when it is absent. */
+struct extender_class *extender_class_get(struct extender *extender, const struct pod_class *cls);
+/* The opinion of the node of that name (interned), NULL when there is none; made when absent. */
+struct opinion *extender_opinion_of(const struct extender_class *cls, const char *name);
+struct opinion *extender_opinion_get(struct extender_class *cls, const char *name);
+/* Why its node may not be taken, NULL when it may; without an opinion, extender_waiting. */
+const char *extender_reason_of(const struct opinion *opinion);
 
 /* ---- keeping: opinions.c, jobs.c ------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
  * that the reason does not come and go; one for a node is dropped before a cycle. That is put off
  * while more nodes are asked about, lest a gang that needs many never have them all at one time.
  * Tables of fit.c look at a node again when the opinion of it changes: it is logged like any
- * change. A class has opinions of those nodes alone that were asked about.
+ * change. A class has opinions of those nodes alone that were asked about (asking.c).
  */
 #include "base/intern.h"
 #include "loop/backoff.h"
@@ -17,46 +17,10 @@
 
 #define BUSY_NS NSEC_PER_SEC           /* after an answer, more is about to be asked */
 #define GATHER_NS (20 * NSEC_PER_MSEC) /* answers that come together are looked at together */
+#define CLASSES_AT_ONCE 16             /* whose jobs are tried again in one cycle */
 #define IDLE_NS (60 * NSEC_PER_SEC)    /* what nobody needs for so long is dropped */
 
-struct opinion {
-    const char *node;   /* interned; the one it is of, and its key */
-    const char *reason; /* why it may not be taken; NULL when it may */
-    int64_t score;
-    int64_t until_ns;  /* it stands until then */
-    uint16_t failures; /* in a row */
-    bool known;
-    /* While answers are awaited: what they are to become. */
-    unsigned awaited;    /* a bit for each verb */
-    const char *refusal; /* or NULL */
-    const char *failure; /* of a question, or NULL */
-    int64_t next_score;
-    uint64_t mark; /* of the question for scores */
-};
-
-/* What a look at all nodes of a table found. */
-struct look {
-    const struct fit_table *table; /* NULL: it does not stand any more */
-    uint64_t log;                  /* the cache's when it was made */
-    int64_t retry_ns;              /* when others may be asked about */
-    bool any;                      /* the extender keeps such pods off one that has room, */
-    bool unsure;                   /* though it has not refused it */
-    bool all;                      /* there are no more to be asked about */
-};
-
-struct extender_class {
-    uint64_t id;         /* the class's; it may be gone */
-    struct map opinions; /* struct opinion by the address of the node's name, owned */
-    uint32_t open;       /* opinions of which answers are awaited, */
-    uint32_t calls;      /* and calls that refer to the class */
-    int64_t heard_ns;    /* loop time of the last answer, */
-    int64_t used_ns;     /* and of the last need */
-    int64_t expires_ns;  /* when the first opinion for a node is to be dropped */
-    struct look look;    /* the last one */
-    struct extender_waiters waiters;
-};
-
-static const char waiting[] = EXTENDER_WAITING;
+const char extender_waiting[] = EXTENDER_WAITING;
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
@@ -70,7 +34,7 @@ static struct extender_class *class_of(const struct extender *extender, const st
     return map_get(&extender->classes, key_of(&cls->id));
 }
 
-static struct extender_class *class_get(struct extender *extender, const struct pod_class *cls)
+struct extender_class *extender_class_get(struct extender *extender, const struct pod_class *cls)
 {
     struct extender_class *found = class_of(extender, cls);
     if (found)
@@ -95,6 +59,7 @@ static void class_free(void *value)
     struct extender_class *cls = value;
     map_clear_with(&cls->opinions, opinion_free);
     map_clear(&cls->waiters.jobs);
+    vec_clear(&cls->line);
     free(cls);
 }
 
@@ -110,15 +75,14 @@ static struct str name_key(const char *const *name)
     return str_make((const char *)name, sizeof(*name));
 }
 
-/* `name` is interned; NULL when there is none. */
-static struct opinion *opinion_of(const struct extender_class *cls, const char *name)
+struct opinion *extender_opinion_of(const struct extender_class *cls, const char *name)
 {
     return cls ? map_get(&cls->opinions, name_key(&name)) : NULL;
 }
 
-static struct opinion *opinion_get(struct extender_class *cls, const char *name)
+struct opinion *extender_opinion_get(struct extender_class *cls, const char *name)
 {
-    struct opinion *found = opinion_of(cls, name);
+    struct opinion *found = extender_opinion_of(cls, name);
     if (found)
         return found;
     found = xnew(struct opinion);
@@ -127,10 +91,9 @@ static struct opinion *opinion_get(struct extender_class *cls, const char *name)
     return found;
 }
 
-/* Why the node may not be taken, NULL when it may. */
-static const char *reason_of(const struct opinion *opinion)
+const char *extender_reason_of(const struct opinion *opinion)
 {
-    return opinion && opinion->known ? opinion->reason : waiting;
+    return opinion && opinion->known ? opinion->reason : extender_waiting;
 }
 
 /* Has the tables look at the node again. */
@@ -144,7 +107,7 @@ static void touch(struct extender *extender, const char *name)
 
 /* ---- what tables ask ------------------------------------------------------------------------- */
 
-static bool asks(const struct extender *extender, const struct pod_class *cls)
+bool extender_asks(const struct extender *extender, const struct pod_class *cls)
 {
     const struct extender_settings *settings = &extender->settings;
     return (settings->paths[EXTENDER_PREDICATE] || settings->paths[EXTENDER_PRIORITIZE]) &&
@@ -154,195 +117,18 @@ static bool asks(const struct extender *extender, const struct pod_class *cls)
 const char *extender_refuses(struct extender *extender, const struct pod_class *cls,
                              const struct sched_node *node)
 {
-    if (!extender->scheduler || !asks(extender, cls))
+    if (!extender->scheduler || !extender_asks(extender, cls))
         return NULL;
-    return reason_of(opinion_of(class_of(extender, cls), node->name));
+    return extender_reason_of(extender_opinion_of(class_of(extender, cls), node->name));
 }
 
 int64_t extender_score(struct extender *extender, const struct pod_class *cls,
                        const struct sched_node *node)
 {
-    if (!extender->scheduler || !asks(extender, cls))
+    if (!extender->scheduler || !extender_asks(extender, cls))
         return 0;
-    const struct opinion *opinion = opinion_of(class_of(extender, cls), node->name);
+    const struct opinion *opinion = extender_opinion_of(class_of(extender, cls), node->name);
     return opinion && opinion->known ? opinion->score : 0;
-}
-
-/* ---- asking ---------------------------------------------------------------------------------- */
-
-/* Nodes to be asked about, the best first. */
-struct candidates {
-    struct {
-        struct sched_node *node;
-        int64_t score;
-        bool known; /* there was an opinion: others come first */
-    } best[EXTENDER_NODES_AT_ONCE];
-    uint32_t n, most;
-};
-
-static void consider(struct candidates *candidates, struct sched_node *node, int64_t score,
-                     bool known)
-{
-    uint32_t at = candidates->n;
-    while (at > 0 &&
-           (known < candidates->best[at - 1].known ||
-            (known == candidates->best[at - 1].known && score > candidates->best[at - 1].score)))
-        at--;
-    if (at >= candidates->most)
-        return;
-    if (candidates->n < candidates->most)
-        candidates->n++;
-    for (uint32_t i = candidates->n - 1; i > at; i--)
-        candidates->best[i] = candidates->best[i - 1];
-    candidates->best[at].node = node;
-    candidates->best[at].score = score;
-    candidates->best[at].known = known;
-}
-
-/* Begins a new opinion; what is known stays until then. */
-static void open_opinion(struct extender_class *cls, const struct sched_node *node)
-{
-    struct opinion *opinion = opinion_get(cls, node->name);
-    opinion->refusal = opinion->failure = NULL;
-    opinion->next_score = 0;
-    cls->open++;
-}
-
-static struct extender_call *ask(struct extender *extender, struct extender_class *cls,
-                                 enum extender_verb verb, const struct sched_task *task,
-                                 const struct sched_node *node)
-{
-    struct extender_call *call = extender_call_new(extender, verb, str_of(node->name));
-    call->cls = cls;
-    cls->calls++;
-    extender_write_task(&call->writer, "task", task);
-    return call;
-}
-
-static void ask_predicate(struct extender *extender, struct extender_class *cls,
-                          const struct sched_task *task, const struct candidates *candidates)
-{
-    for (uint32_t i = 0; i < candidates->n; i++) {
-        const struct sched_node *node = candidates->best[i].node;
-        struct extender_call *call = ask(extender, cls, EXTENDER_PREDICATE, task, node);
-        extender_write_node(&call->writer, "node", node);
-        opinion_get(cls, node->name)->awaited |= 1U << EXTENDER_PREDICATE;
-        extender_submit(call);
-    }
-}
-
-static void ask_scores(struct extender *extender, struct extender_class *cls,
-                       const struct sched_task *task, const struct candidates *candidates)
-{
-    struct extender_call *call =
-        ask(extender, cls, EXTENDER_PRIORITIZE, task, candidates->best[0].node);
-    call->mark = ++extender->marks;
-    json_w_member_array(&call->writer, "nodes");
-    for (uint32_t i = 0; i < candidates->n; i++) {
-        const struct sched_node *node = candidates->best[i].node;
-        struct opinion *opinion = opinion_get(cls, node->name);
-        extender_write_node_item(&call->writer, node);
-        opinion->awaited |= 1U << EXTENDER_PRIORITIZE;
-        opinion->mark = call->mark;
-    }
-    json_w_end_array(&call->writer);
-    extender_submit(call);
-}
-
-static void ask_about(struct extender *extender, struct extender_class *cls,
-                      const struct task_group *group, const struct candidates *candidates)
-{
-    const struct sched_task *task =
-        const_container_of(heap_peek(&group->pending), struct sched_task, waiting);
-    for (uint32_t i = 0; i < candidates->n; i++)
-        open_opinion(cls, candidates->best[i].node);
-    if (extender->settings.paths[EXTENDER_PREDICATE])
-        ask_predicate(extender, cls, task, candidates);
-    if (extender->settings.paths[EXTENDER_PRIORITIZE])
-        ask_scores(extender, cls, task, candidates);
-}
-
-/* The part of its score that does not depend on other nodes. */
-static int64_t rank(const struct extender *extender, const struct task_group *group,
-                    const struct sched_node *node)
-{
-    const struct sched_config *config = extender->scheduler->config;
-    return config_queue_score(config, group->job->queue, node,
-                              config_score(config, group->cls, node));
-}
-
-static void look_at(struct look *look, struct candidates *candidates,
-                    const struct extender *extender, const struct opinion *opinion,
-                    const struct task_group *group, struct sched_node *node)
-{
-    bool known = opinion && opinion->known;
-    look->any = true;
-    look->unsure = look->unsure || !known || opinion->failures > 0;
-    if (opinion && opinion->awaited)
-        return;
-    if (!known || opinion->until_ns <= extender_now(extender))
-        consider(candidates, node, rank(extender, group, node), known);
-    else if (opinion->until_ns < look->retry_ns)
-        look->retry_ns = opinion->until_ns;
-}
-
-static void look_at_nodes(struct extender_class *cls, struct candidates *candidates,
-                          const struct extender *extender, const struct task_group *group,
-                          const struct fit_table *table)
-{
-    struct cache *cache = &extender->scheduler->cache;
-    cls->look = (struct look){.table = table, .log = cache->log_head, .retry_ns = INT64_MAX};
-    for (size_t i = 0; i < cache->nodes.n; i++) {
-        struct sched_node *node = cache->nodes.items[i];
-        const char *reason = node && node->object ? fit_reason(table, node) : NULL;
-        if (!reason)
-            continue;
-        const struct opinion *opinion = opinion_of(cls, node->name);
-        if (reason == reason_of(opinion))
-            look_at(&cls->look, candidates, extender, opinion, group, node);
-    }
-    cls->look.all = candidates->n < candidates->most;
-    cache->work += cache->nodes.n;
-}
-
-/* Whether a look at the table would find what the last one did: many jobs with such pods come one
- * after the other. */
-static bool look_stands(const struct extender_class *cls, const struct extender *extender,
-                        const struct fit_table *table, uint32_t most)
-{
-    const struct look *look = &cls->look;
-    return look->table == table && look->log == extender->scheduler->cache.log_head &&
-           look->retry_ns > extender_now(extender) && (look->all || !most);
-}
-
-/* How many nodes may be asked about now. */
-static uint32_t questions_left(struct extender *extender, const struct extender_class *cls)
-{
-    bool full = cls->open >= EXTENDER_NODES_AT_ONCE || !extender_may_ask(extender);
-    return full ? 0 : EXTENDER_NODES_AT_ONCE - cls->open;
-}
-
-enum plugin_miss extender_missed(struct extender *extender, const struct task_group *group,
-                                 const struct fit_table *table)
-{
-    if (!extender->scheduler || !asks(extender, group->cls))
-        return MISS_NONE;
-    struct extender_class *cls = class_get(extender, group->cls);
-    struct candidates candidates = {.most = questions_left(extender, cls)};
-    if (!look_stands(cls, extender, table, candidates.most))
-        look_at_nodes(cls, &candidates, extender, group, table);
-    if (!cls->look.any)
-        return MISS_NONE;
-    cls->used_ns = extender_now(extender);
-    if (candidates.n)
-        ask_about(extender, cls, group, &candidates);
-    int64_t retry_ns = cls->look.retry_ns, ask_at = extender_ask_at(extender);
-    if (ask_at > cls->used_ns && ask_at < retry_ns)
-        retry_ns = ask_at;
-    extender_wait(extender, &cls->waiters, group->job, retry_ns);
-    if (!cls->look.unsure)
-        return MISS_NONE;
-    return cls->open ? MISS_ASKED : MISS_KEPT_OFF;
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -364,7 +150,7 @@ static int64_t standing(const struct extender *extender, struct opinion *opinion
 /* What came of it takes the place of what was known. */
 static void settle(struct extender *extender, struct extender_class *cls, struct opinion *opinion)
 {
-    const char *before = opinion->known ? opinion->reason : waiting;
+    const char *before = opinion->known ? opinion->reason : extender_waiting;
     int64_t score = opinion->known ? opinion->score : 0;
     const char *failure = extender->settings.ignorable ? NULL : opinion->failure;
     opinion->known = true;
@@ -398,7 +184,7 @@ static void heard(struct extender *extender, struct extender_class *cls)
 
 static void take_verdict(struct extender_call *call, const char *refusal, const char *failure)
 {
-    struct opinion *opinion = opinion_of(call->cls, call->about);
+    struct opinion *opinion = extender_opinion_of(call->cls, call->about);
     if (opinion && (opinion->awaited & 1U << call->verb)) {
         opinion->refusal = refusal;
         opinion->failure = failure ? failure : opinion->failure;
@@ -539,6 +325,34 @@ static void drop_old(struct extender *extender, struct extender_class *cls, int6
     cls->expires_ns = busy && next != INT64_MAX ? now + BUSY_NS : next;
 }
 
+/* Whether jobs with such pods are to be tried again: they are, in this cycle or the next. */
+static bool wake_class(struct extender *extender, struct extender_class *cls, unsigned *left)
+{
+    if (!extender_is_due(extender, &cls->waiters))
+        return false;
+    if (*left)
+        extender_wake(extender, &cls->waiters);
+    else
+        extender_look_at(extender, extender_now(extender) + GATHER_NS);
+    *left -= *left > 0;
+    return true;
+}
+
+/* Beginning with the class after the last that was woken, so that all have their turn. */
+static void wake_classes(struct extender *extender)
+{
+    unsigned left = CLASSES_AT_ONCE;
+    size_t next = extender->next_class;
+    void *value;
+    for (int round = 0; round < 2; round++)
+        for (size_t i = round ? 0 : next; map_next(&extender->classes, &i, NULL, &value);) {
+            if (round && i > next)
+                break;
+            if (wake_class(extender, value, &left) && left)
+                extender->next_class = i;
+        }
+}
+
 void extender_begin_classes(struct extender *extender)
 {
     int64_t now = extender_now(extender);
@@ -547,8 +361,8 @@ void extender_begin_classes(struct extender *extender)
         struct extender_class *cls = value;
         if (cls->expires_ns <= now)
             drop_old(extender, cls, now);
-        extender_wake(extender, &cls->waiters);
     }
+    wake_classes(extender);
 }
 
 static bool is_idle(const struct extender_class *cls, int64_t now)

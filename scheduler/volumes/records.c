@@ -284,8 +284,9 @@ bool volumes_set_claim(struct volumes *volumes, const char *ns, const char *name
     claim_unref(before);
     if (record->choice)
         choice_changed(volumes, record->choice);
+    bool helps = !alike && (claim || record->users); /* one that is gone counts on no node */
     claim_drop(volumes, record);
-    return claim && !alike;
+    return helps;
 }
 
 /* Those who name a volume, are named by it or have chosen it hear of it. */
@@ -331,7 +332,7 @@ bool volumes_set_volume(struct volumes *volumes, const char *name, struct volume
     }
     tell_of_volume(volumes, record);
     volume_drop(volumes, record);
-    return volume && !alike;
+    return !alike; /* for whom one was kept that is gone, another may do */
 }
 
 /* What claims without a volume count as hangs on their class. Classes come and go rarely. */
@@ -354,7 +355,7 @@ bool volumes_set_class(struct volumes *volumes, const char *name, struct storage
     record->version = ++volumes->version;
     count_all_again(volumes);
     class_drop(volumes, record);
-    return storageclass != NULL;
+    return true; /* claims without one count on no node */
 }
 
 bool volumes_set_csinode(struct volumes *volumes, const char *name, struct csinode *csinode)

@@ -43,6 +43,7 @@ GANG_ALLOCS = 16    # a gang of 1 or 10, beside those of its binds
 EVICT_NODES = 100   # with ten pods each
 EVICT_MS = 50       # to decide on 1,000 victims on 100 nodes
 REST_MS = 5         # a cycle at rest while jobs starve that nobody may be evicted for, on 5,000 nodes
+EXTENDER_MS = 20    # how much longer jobs may wait that need no extender, while others wait for it
 VARIABLE = ("cpu_ns", "placing_ns", "turns", "cycles")  # what may differ between runs
 
 
@@ -313,6 +314,50 @@ def evictions(bench, nodes, vain_nodes, limits):
                     f"{run['rest_ns'] / 1e6:.2f} | {check_evict(bench, run, limits)} |"]
 
 
+def extender_once(bench, **options):
+    """One run of sched_extender; what it printed."""
+    words = [f"--{key}={value}" for key, value in options.items()]
+    done = subprocess.run([bench.program.with_name("sched_extender"), *words], text=True, stdout=subprocess.PIPE,
+                          check=False)
+    if done.returncode:
+        raise Failed(f"sched_extender {' '.join(words)} ended with {done.returncode}")
+    return json.loads(done.stdout)
+
+
+def extender_run(bench, **options):
+    """Some runs; the figures of the one whose 99th percentile is the median."""
+    runs = [extender_once(bench, **options) for _ in range(bench.repeat)]
+    return sorted(runs, key=lambda run: run["p99_ns"])[(len(runs) - 1) // 2]
+
+
+def check_extender(bench, none, run, limits):
+    """What is required beside a run in which nobody needs the extender; the word for its line."""
+    before = len(bench.failed)
+    for key, words in (("median", "half of them"), ("p99", "99 of 100")):
+        more = ms(run, key) - ms(none, key)
+        bench.require(more <= EXTENDER_MS or not limits,
+                      f"extender, {run['shape']}: {words} wait {more:.1f} ms longer, at most {EXTENDER_MS}")
+    return "yes" if len(bench.failed) == before else "NO"
+
+
+def extenders(bench, nodes, jobs, plain, limits):
+    """How long jobs wait that have nothing to do with an extender."""
+    lines = ["", "## An extender", "",
+             f"{nodes:,} nodes; {jobs:,} gangs of ten, each of its own kind, need an extender that never answers (*hangs*), "
+             "refuses each node (*refuses*), or says yes in as many words as may be (*large*). Every 50 ms a gang of ten "
+             "comes that does not need it: how long until all of it is bound, in time of the loop's clock and CPU time "
+             f"together. At most: {EXTENDER_MS} ms longer than when nobody needs the extender.", "",
+             "| shape | asked | waits p50 / p99 / longest, ms | longest turn, ms | met |", "|---|---|---|---|---|"]
+    none = None
+    for shape in ("none", "hangs", "refuses", "large"):
+        run = extender_run(bench, shape=shape, nodes=nodes, jobs=jobs, plain=plain)
+        none = none or run
+        lines.append(f"| {shape} | {run['asked']:,} | {ms(run, 'median'):.1f} / {ms(run, 'p99'):.1f} / "
+                     f"{ms(run, 'longest'):.1f} | {ms(run, 'longest_turn'):.1f} | "
+                     f"{check_extender(bench, none, run, limits)} |")
+    return lines
+
+
 def recorded(bench, options):
     """One recorded cluster."""
     extra = {"unbind": True} if options.unbind else {}
@@ -344,7 +389,7 @@ def arguments():
     parser = argparse.ArgumentParser(prog="sched", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ci", action="store_true", help="small: counts strictly, times as ratios only")
-    parser.add_argument("--perf", action="store_true", help="only the templates of kube-scheduler's benchmark, and evictions")
+    parser.add_argument("--perf", action="store_true", help="only the templates of kube-scheduler's benchmark, evictions and extenders")
     parser.add_argument("--nodes", type=lambda text: [int(n) for n in text.split(",")], default=list(NODES))
     parser.add_argument("--gangs", type=lambda text: [int(n) for n in text.split(",")], default=[*GANGS, MIXED],
                         help="sizes; 0: mixed, in eight queues")
@@ -370,7 +415,13 @@ def ci(bench):
             met = check_complete(bench, run, name)
             check_allocations(bench, run, gang, name)
             lines.append(shape_row(count, gang, run, met))
-    return lines + growth(bench, runs, nodes, gangs) + memory(bench, runs) + evictions(bench, 20, 200, False)
+    return (lines + growth(bench, runs, nodes, gangs) + memory(bench, runs) + evictions(bench, 20, 200, False) +
+            extenders(bench, 200, 20, 20, False))
+
+
+def waits(bench):
+    """Evictions and extenders, at full size."""
+    return evictions(bench, EVICT_NODES, RATE_NODES, True) + extenders(bench, RATE_NODES, 200, 400, True)
 
 
 def measure(bench, options):
@@ -380,14 +431,14 @@ def measure(bench, options):
     if options.ci:
         return ["", *ci(bench)]
     if options.perf:
-        return perf_templates(bench, RATE_NODES, PODS // 2) + evictions(bench, EVICT_NODES, RATE_NODES, True)
+        return perf_templates(bench, RATE_NODES, PODS // 2) + waits(bench)
     runs, lines = shapes(bench, options.nodes, options.gangs, options.pods)
     return (["", f"## Shapes, {options.pods:,} pods", "",
              "Four shapes of nodes (16 to 96 CPUs), 25 % of them tainted; pods of others hold 30 % of the CPUs on average; "
              "pods of 200 templates; the shipped configuration. *Choosing a node* is from one placement of a gang to its next. *Nodes looked at* is how often a node was "
              "scored for a placement. *Allocations* are those of the actions' steps beside binds.", "", *lines] +
             growth(bench, runs, options.nodes, options.gangs) + memory(bench, runs) +
-            perf_templates(bench, RATE_NODES, PODS // 2) + evictions(bench, EVICT_NODES, RATE_NODES, True))
+            perf_templates(bench, RATE_NODES, PODS // 2) + waits(bench))
 
 
 def main():

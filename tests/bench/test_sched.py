@@ -109,3 +109,19 @@ def test_only_preempt_runs_for_evictions():
 ])
 def test_decisions_are_judged(bench, changes, limits, met):
     assert sched.check_evict(bench, decision(**changes), limits) == met
+
+
+def waited(**changes):
+    """A run of sched_extender."""
+    return {"shape": "hangs", "median_ns": 10e6, "p99_ns": 15e6, "longest_ns": 30e6, **changes}
+
+
+@pytest.mark.parametrize("changes, limits, met", [
+    ({"median_ns": 30e6, "p99_ns": 35e6}, True, "yes"),
+    ({"median_ns": 31e6}, True, "NO"),
+    ({"p99_ns": 36e6}, True, "NO"),
+    ({"p99_ns": 36e6}, False, "yes"),
+    ({"longest_ns": 900e6}, True, "yes"),
+])
+def test_waits_beside_an_extender_are_judged(bench, changes, limits, met):
+    assert sched.check_extender(bench, waited(shape="none"), waited(**changes), limits) == met

@@ -71,13 +71,15 @@ static struct str between(struct str text, struct str before, struct str after)
     return end < 0 ? STR_NULL : str_sub(rest, 0, (size_t)end);
 }
 
-static int grant_bind(struct rig *rig, const struct kube_call *call)
+static int grant_bind(struct rig *rig, const struct kube_call *call, struct str pod)
 {
     struct str body = call->spec.body;
     struct str target = str_from(body, (size_t)str_find(body, STR("\"target\"")));
     struct str node = between(target, STR("\"name\":\""), STR("\""));
     rig->binds++;
     rig->digest += str_hash(call->spec.path) * (str_hash(node) | 1);
+    if (rig->on_bind)
+        rig->on_bind(rig->on_bind_arg, pod);
     return 201;
 }
 
@@ -117,8 +119,8 @@ static int grant(struct rig *rig, const struct kube_call *call, struct buf *answ
     size_t n = 0;
     while (n < ARRAY_SIZE(parts) && str_split(&path, '/', &part))
         parts[n++] = part;
-    if (n > 0 && str_is(parts[n - 1], "binding"))
-        return grant_bind(rig, call);
+    if (n > 1 && str_is(parts[n - 1], "binding"))
+        return grant_bind(rig, call, parts[n - 2]);
     rig->writes++;
     if (n > 3 && str_is(parts[n - 2], "podgroups"))
         return grant_status(rig, parts[n - 3], parts[n - 1], call->spec.body, answer);

@@ -23,6 +23,8 @@ struct rig {
     uint64_t binds;   /* granted */
     uint64_t writes;  /* other requests granted */
     uint64_t digest;  /* which pod went to which node, in any order */
+    void (*on_bind)(void *arg, struct str pod); /* a bind is granted; may be NULL */
+    void *on_bind_arg;
 };
 
 /* A scheduler that stands by, with lists that are under way. `conf`: the text of a

@@ -152,7 +152,7 @@ static void spread_is_read_with_defaults(void **state)
     end(pod);
 }
 
-/* Labels part classes only where a constraint refers to them. */
+/* Labels part classes only where a constraint refers to them: the index of a task does not. */
 static void own_labels_part_classes(void **state)
 {
     (void)state;
@@ -162,11 +162,14 @@ static void own_labels_part_classes(void **state)
     struct pod *a = decode_with("ns", "\"app\":\"a\"", keyed);
     struct pod *b = decode_with("ns", "\"app\":\"b\"", keyed);
     struct pod *c = decode_with("ns", "\"app\":\"a\"", ""), *d = decode_with("ns", "", "");
+    struct pod *e = decode_with("ns", "\"app\":\"a\",\"volcano.sh/task-index\":\"7\"", keyed);
     assert_ptr_not_equal(a->cls, b->cls);
     assert_ptr_equal(c->cls, d->cls);
+    assert_ptr_equal(a->cls, e->cls);
     pod_unref(a);
     pod_unref(b);
     pod_unref(c);
+    pod_unref(e);
     end(d);
 }
 

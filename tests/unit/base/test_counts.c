@@ -8,7 +8,7 @@
 static void nothing_is_there_at_first(void **state)
 {
     (void)state;
-    struct counts counts = {NULL, 0, 0, 0};
+    struct counts counts = {.slots = NULL};
     uint32_t position = 0, key;
     int64_t amount;
     assert_int_equal(counts_get(&counts, 7), 0);
@@ -20,7 +20,7 @@ static void nothing_is_there_at_first(void **state)
 static void equals_an_array(void **state)
 {
     (void)state;
-    struct counts counts = {NULL, 0, 0, 0};
+    struct counts counts = {.slots = NULL};
     int64_t plain[KEYS] = {0}, total = 0;
     struct rng rng;
     rng_seed(&rng, 11);
@@ -43,7 +43,7 @@ static void equals_an_array(void **state)
 static void visits_each_amount_once(void **state)
 {
     (void)state;
-    struct counts counts = {NULL, 0, 0, 0};
+    struct counts counts = {.slots = NULL};
     int64_t sum = 0, amount;
     uint32_t seen = 0, key;
     for (uint32_t i = 0; i < 100; i++)
@@ -63,7 +63,7 @@ static void visits_each_amount_once(void **state)
 static void zero_is_forgotten(void **state)
 {
     (void)state;
-    struct counts counts = {NULL, 0, 0, 0};
+    struct counts counts = {.slots = NULL};
     for (uint32_t i = 0; i < 100000; i++) {
         counts_add(&counts, i, 1);
         counts_add(&counts, i, -1);

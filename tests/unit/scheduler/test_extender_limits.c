@@ -154,6 +154,134 @@ static void what_nobody_needs_is_dropped(void **state)
     server_free(&server);
 }
 
+/* As many bytes as may be, and one more. */
+static void answers_have_a_limit(void **state)
+{
+    (void)state;
+    for (size_t more = 0; more < 2; more++) {
+        struct server server;
+        struct cluster *c = cluster_of(&server, MANAGED PREDICATES);
+        cleanup_buf struct buf answer = BUF_INIT(EXTENDER_ANSWER_MAX + 2);
+        buf_add_cstr(&answer, "{\"pad\":\"");
+        while (answer.n + 2 < EXTENDER_ANSWER_MAX + more)
+            buf_add_char(&answer, 'x');
+        buf_add_cstr(&answer, "\"}");
+        server.answers[PREDICATE] = answer.p;
+        add_gpu_nodes(c, 1, 8);
+        struct test_group *group = add_gpu_gang(c, "g", 1);
+        pass(c, 15 * SECOND);
+        assert_int_equal(bound(c, "g", NULL), 1 - more);
+        if (more)
+            assert_says(group, "failed: the answer is larger than allowed");
+        server_free(&server);
+    }
+}
+
+static unsigned lines_with(FILE *log, const char *text)
+{
+    char line[1024];
+    unsigned count = 0;
+    assert_int_equal(fseek(log, 0, SEEK_SET), 0);
+    while (fgets(line, sizeof(line), log))
+        count += strstr(line, text) != NULL;
+    return count;
+}
+
+/* One line says how often. */
+static void the_log_has_few_lines(void **state)
+{
+    struct server server;
+    struct cluster *c = cluster_of(&server, MANAGED PREDICATES MESSAGES);
+    FILE *log = tmpfile();
+    (void)state;
+    assert_non_null(log);
+    add_gpu_nodes(c, 4, 20);
+    server.answers[ALLOC] = "{\"errorMessage\":\"unknown pod\"}";
+    log_set_fd(fileno(log));
+    add_gpu_gang(c, "g", 20);
+    pass(c, 5 * SECOND);
+    assert_int_equal(server.asked[ALLOC], 20);
+    assert_int_equal(lines_with(log, "call=allocateFunc"), 1);
+    pass(c, 6 * SECOND);
+    server.answers[PREDICATE] = "no JSON";
+    add_gpu_gang(c, "h", 1);
+    pass(c, SECOND);
+    assert_int_equal(lines_with(log, "call=predicate"), 1); /* each verb has its own */
+    server.answers[PREDICATE] = NULL;
+    pass(c, 5 * SECOND);
+    assert_int_equal(lines_with(log, "call=allocateFunc"), 2);
+    assert_int_equal(lines_with(log, "error=\"unknown pod\" times=20"), 1);
+    log_set_fd(STDERR_FILENO);
+    fclose(log);
+    server_free(&server);
+}
+
+/* Whether it answers again a few questions tell; the others are not asked in vain. */
+static void a_silent_server_is_tried_with_few(void **state)
+{
+    struct server server;
+    struct cluster *c = cluster_of(&server, MANAGED PREDICATES);
+    const struct extender *extender = extender_of(&server);
+    size_t most = 0;
+    (void)state;
+    add_gpu_nodes(c, 40, 8);
+    server.fake->deaf = true;
+    for (unsigned i = 0; i < 12; i++) {
+        cleanup_free char *name = xasprintf("g%u", i);
+        add_gpu_pod(c, name, 100 + i, 1);
+    }
+    pass(c, 1500 * MS); /* the first have found no answer */
+    for (int i = 0; i < 300; i++) {
+        pass(c, 50 * MS);
+        size_t questions = extender->asks.n + extender->asked;
+        most = questions > most ? questions : most;
+    }
+    assert_in_range(most, 1, 2 * EXTENDER_NODES_AT_ONCE - 1);
+    server.fake->deaf = false;
+    pass(c, 40 * SECOND);
+    assert_int_equal(c->binds, 12);
+    server_free(&server);
+}
+
+/* The most work of a cycle in that time. */
+static uint64_t dearest_cycle(struct cluster *c, int64_t ns)
+{
+    int64_t end = loop_now(c->loop) + ns;
+    uint64_t number = 0, work = 0, most = 0;
+    while (loop_now(c->loop) < end && loop_turn(c->loop, 50 * MS)) {
+        uint64_t grown = c->scheduler->cache.work - work;
+        if (c->scheduler->cycle.number == number && grown > most)
+            most = grown;
+        if (c->scheduler->cycle.number != number)
+            work = c->scheduler->cache.work;
+        number = c->scheduler->cycle.number;
+    }
+    return most;
+}
+
+/* However many kinds of pods wait: no cycle is about all of them, and all have their turn. */
+static void kinds_take_turns(void **state)
+{
+    struct server server;
+    struct cluster *c = cluster_of(&server, MANAGED PREDICATES);
+    const unsigned nodes = 300, kinds = 80;
+    (void)state;
+    add_gpu_nodes(c, nodes, 8);
+    server.only = "nowhere";
+    for (unsigned i = 0; i < kinds; i++) {
+        cleanup_free char *name = xasprintf("g%u", i);
+        add_gpu_pod(c, name, 100 + i, 1);
+    }
+    pass(c, 2 * SECOND); /* by now there are all tables */
+    assert_in_range(dearest_cycle(c, 5 * SECOND), 1, 25 * nodes + 20 * kinds);
+    pass(c, 20 * SECOND);
+    assert_true(server.asked[PREDICATE] >= kinds * nodes);
+    server.only = NULL;
+    pass(c, 30 * SECOND);
+    assert_int_equal(c->binds, kinds);
+    server_free(&server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +291,10 @@ int main(void)
         cmocka_unit_test(messages_that_wait_have_a_bound),
         cmocka_unit_test(many_that_wait_cost_little),
         cmocka_unit_test(what_nobody_needs_is_dropped),
+        cmocka_unit_test(answers_have_a_limit),
+        cmocka_unit_test(the_log_has_few_lines),
+        cmocka_unit_test(a_silent_server_is_tried_with_few),
+        cmocka_unit_test(kinds_take_turns),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     return cmocka_run_group_tests(tests, NULL, NULL);

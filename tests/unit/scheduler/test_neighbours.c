@@ -394,6 +394,34 @@ static void selections_have_a_limit(void **state)
     cluster_free(c);
 }
 
+/* A pod that comes just when there is room again brings those in that came before it. */
+static void selections_count_all_pods_once_there_is_room(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NULL);
+    c->scheduler->cache.census->most = 8;
+    add_zoned_nodes(c, 3, "8");
+    struct test_group *first = add_shy(c, "first", 7);
+    struct test_group *third = add_shy(c, "third", 2);
+    snprintf(find_pod(c, "third-0")->node, NAME_SIZE, "n0");
+    show_pod(c, find_pod(c, "third-0"));
+    run(c);
+    assert_int_equal(bound(c, "first", NULL), 2);
+    end_pods_of(c, first, true);
+    add_pod_labelled(c, "third-2", "third", "w", "\"app\":\"a\"", find_pod(c, "third-0")->spec);
+    struct test_group *last =
+        add_app(c, "last", 1, "\"of-third\":\"1\"", CPU("1") ",\"nodeSelector\":{\"zone\":\"z0\"}");
+    run(c);
+    assert_int_equal(bound(c, "third", NULL), 3);
+    assert_int_equal(bound(c, "last", NULL), 0);
+    assert_says(last, "1 node(s) didn't satisfy existing pods anti-affinity rules");
+    end_pods_of(c, third, true);
+    run(c);
+    assert_int_equal(bound(c, "last", NULL), 1);
+    check(c);
+    cluster_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,6 +442,7 @@ int main(void)
         cmocka_unit_test(ports_of_the_node_are_had_once),
         cmocka_unit_test(pods_with_too_many_terms_wait_alone),
         cmocka_unit_test(selections_have_a_limit),
+        cmocka_unit_test(selections_count_all_pods_once_there_is_room),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     return cmocka_run_group_tests(tests, NULL, NULL);

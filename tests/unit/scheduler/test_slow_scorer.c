@@ -249,7 +249,8 @@ static void random_node(struct world *w)
     cleanup_free char *host =
         below(w, 8) ? xasprintf(",\"kubernetes.io/hostname\":\"%s\"", name) : xstrdup("");
     cleanup_free char *zone = below(w, 10) ? xasprintf(",\"zone\":\"z%u\"", i % 3) : xstrdup("");
-    cleanup_free char *labels = xasprintf("\"pool\":\"p%u\"%s%s", below(w, 4), host, zone);
+    cleanup_free char *rack = below(w, 40) ? xstrdup("") : xasprintf(",\"rack\":\"r%u\"", i % 2);
+    cleanup_free char *labels = xasprintf("\"pool\":\"p%u\"%s%s%s", below(w, 4), host, zone, rack);
     cleanup_free char *allocatable =
         xasprintf("\"cpu\":\"%u\",\"memory\":\"%uGi\",\"pods\":\"%u\",\"nvidia.com/gpu\":\"%u\"",
                   shapes[shape].cpu, shapes[shape].memory, 4 + below(w, 12), shapes[shape].gpus);
@@ -267,6 +268,7 @@ static void random_node(struct world *w)
     "\"a0\",\"a1\"]}]}"
 #define HOST ",\"topologyKey\":\"kubernetes.io/hostname\""
 #define ZONE ",\"topologyKey\":\"zone\""
+#define RACK ",\"topologyKey\":\"rack\"" /* which most often no node has, or one */
 #define REQUIRED(terms) "{\"requiredDuringSchedulingIgnoredDuringExecution\":[" terms "]}"
 #define PREFERRED(weight, term)                                                                    \
     "{\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":" weight                    \
@@ -283,6 +285,8 @@ static const char *const other_rules[] = {
     APART(PREFERRED("30", APPS ZONE)),
     NEAR(PREFERRED("7", APP("a0") ZONE)),
     NEAR(REQUIRED("{" APP("a3") ZONE "}")),
+    APART(REQUIRED("{" APPS RACK "},{" APPS ",\"topologyKey\":\"none\"}")),
+    NEAR(PREFERRED("90", APPS RACK)),
 };
 
 /* A pod of another scheduler, on a node that may not have been heard of. */
@@ -320,7 +324,10 @@ static const char *const wishes[] = {
     "\"zone\",\"operator\":\"Exists\"}]}}]}}",
     APART(REQUIRED("{" APP("a0") HOST "}")),
     APART(REQUIRED("{" APP("a1") HOST "},{" APP("a2") ZONE "}")),
+    APART(REQUIRED("{" APPS RACK "},{" APP("a3") HOST "}")),
     APART(PREFERRED("50", APPS HOST)),
+    APART(PREFERRED("50", APPS RACK)),
+    NEAR(REQUIRED("{" APP("a2") RACK "}")),
     NEAR(REQUIRED("{" APP("a1") ZONE "}")),
     NEAR(REQUIRED("{" APPS ZONE ",\"namespaces\":[\"ns\",\"ns2\"]},{" APP("a0") HOST "}")),
     NEAR(PREFERRED("25",
@@ -431,6 +438,52 @@ static void name_namespace(struct world *w, const char *raw)
     namespace_labels_free(space);
 }
 
+/* The labels of one are others, so that terms mean other pods. */
+static void rename_namespace(struct world *w)
+{
+    static const char *const spaces[] = {"ns", "ns2"};
+    cleanup_free char *raw =
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"labels\":{%s}}}", spaces[below(w, 2)],
+                  below(w, 3) ? below(w, 2) ? "\"team\":\"a\"" : "\"team\":\"b\"" : "");
+    name_namespace(w, raw);
+    scheduler_wake(w->c->scheduler);
+}
+
+/* Somebody gives a pod another label. */
+static void relabel_pod(struct world *w)
+{
+    struct test_pod *pod = w->c->pod_list.items[below(w, (unsigned)w->c->pod_list.n)];
+    if (pod->gone)
+        return;
+    free(pod->labels);
+    pod->labels = xasprintf("\"app\":\"a%u\"", below(w, 4));
+    show_pod(w->c, pod);
+}
+
+static bool any_held(const struct cache *cache)
+{
+    void *value;
+    for (size_t i = 0; map_next(&cache->jobs_by_key, &i, NULL, &value);)
+        if (((const struct sched_job *)value)->count[TASK_HELD])
+            return true;
+    return false;
+}
+
+/* At rest nobody waits whom another look would place: whatever may help is noticed. */
+static void nothing_is_overlooked(struct world *w)
+{
+    struct cluster *c = w->c;
+    run_for(c, 5 * NSEC_PER_SEC);
+    if (any_held(&c->scheduler->cache))
+        return;
+    unsigned binds = c->binds;
+    cache_room(&c->scheduler->cache);
+    scheduler_wake(c->scheduler);
+    run_for(c, NSEC_PER_SEC);
+    if (c->binds != binds)
+        fail_msg("%u pods were overlooked", c->binds - binds);
+}
+
 /* All within less time than after which nodes may be held for gangs. */
 static void live(uint64_t seed, unsigned steps)
 {
@@ -456,6 +509,12 @@ static void live(uint64_t seed, unsigned steps)
             random_other(&w);
         if (!below(&w, 8))
             trouble(&w);
+        if (!below(&w, 10))
+            rename_namespace(&w);
+        if (!below(&w, 6))
+            relabel_pod(&w);
+        if (!below(&w, 8))
+            nothing_is_overlooked(&w);
         run_for(w.c, (int64_t)below(&w, 3000) * NSEC_PER_MSEC);
     }
     assert_true(slow.compared - before > steps / 2);

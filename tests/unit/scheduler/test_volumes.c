@@ -258,6 +258,40 @@ static void kept_volumes_bind_the_claim(void **state)
     fixture_end(&f);
 }
 
+/* Whoever may do without what has gone is to be tried again. */
+static void what_goes_may_help(void **state)
+{
+    (void)state;
+    struct fixture f = fixture_begin("topology.kubernetes.io/zone");
+    struct pod_volumes *w = wants("x");
+    put_class(f.v, "local", NO_PROVISIONER, WAITS, "");
+    put_claim(f.v, "x", "local", 1);
+    put_local(f.v, "free", "local", 1, "a");
+    put_volume_with(f.v, "kept", "",
+                    ",\"storageClassName\":\"local\",\"capacity\":{\"storage\":\"1Gi\"},"
+                    "\"claimRef\":{\"namespace\":\"ns\",\"name\":\"x\"}" REACHED_FROM(
+                        "topology.kubernetes.io/zone", "b"),
+                    "Pending");
+    assert_answer(f.v, w, f.a, NO_MATCH);
+    assert_true(volumes_set_volume(f.v, "kept", NULL)); /* that which is free will do */
+    assert_answer(f.v, w, f.a, NULL);
+    put_class(f.v, "made", "csi.test", WAITS, "");
+    put_claim(f.v, "x", "made", 1);
+    put_claim(f.v, "y", "made", 1);
+    put_csinode(f.v, "a", "csi.test", 1);
+    struct pod_volumes *other = wants("y");
+    volumes_attach(f.v, other, "a");
+    assert_answer(f.v, w, f.a, "node(s) exceed max volume count");
+    assert_true(cut_claim(f.v, "y")); /* it counts no more */
+    assert_answer(f.v, w, f.a, NULL);
+    put_claim(f.v, "z", "made", 1);
+    assert_false(cut_claim(f.v, "z")); /* it never did */
+    volumes_detach(f.v, other, "a");
+    pod_volumes_unref(other);
+    pod_volumes_unref(w);
+    fixture_end(&f);
+}
+
 static void volumes_are_made_where_the_class_allows(void **state)
 {
     (void)state;
@@ -523,6 +557,7 @@ int main(void)
         cmocka_unit_test(waiting_claims_need_a_volume),
         cmocka_unit_test(volumes_must_be_what_was_asked_for),
         cmocka_unit_test(kept_volumes_bind_the_claim),
+        cmocka_unit_test(what_goes_may_help),
         cmocka_unit_test(volumes_are_made_where_the_class_allows),
         cmocka_unit_test(selected_node_decides),
         cmocka_unit_test(claims_of_a_pod_share_what_there_is),
