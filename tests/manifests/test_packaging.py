@@ -229,6 +229,12 @@ def test_preset_values_render_the_base(base):
     assert differences(base, render.helm()) == {("Namespace", "volcano-system"): None}
 
 
+def test_the_values_for_high_availability_render_the_overlay():
+    objects = render.helm("--values", render.CHART / "values-ha.yaml")
+    overlay = render.kustomize(MANIFESTS / "overlays/ha")
+    assert differences(overlay, objects) == {("Namespace", "volcano-system"): None}
+
+
 def test_the_chart_brings_the_custom_resources():
     crds = render.by_name(render.documents((MANIFESTS / "crds.yaml").read_text()))
     with_crds = render.helm("--include-crds")
