@@ -295,7 +295,7 @@ def step_style(run):
         run.one(gate.name, gate)
 
 
-@step("scripts", "tests of manifests, style gates and bench tools", minutes=15)
+@step("scripts", "tests of manifests (helm and kustomize are built once), style gates and bench tools", minutes=30)
 def step_scripts(run):
     pytest(run, "tests/manifests", "tests/style", "tests/bench")
 

@@ -13,6 +13,7 @@ COMPONENTS = ("volcano-scheduler", "volcano-controllers", "volcano-admission")
 PATHS = ("/jobs/mutate", "/jobs/validate", "/podgroups/mutate", "/podgroups/validate", "/pods/validate",
          "/queues/mutate", "/queues/validate", "/jobflows/validate", "/hypernodes/validate", "/cronjobs/validate")
 OPTIONAL = "/pods/mutate"  # has a file of its own
+SSH = "volcano-controllers-ssh"  # what the job plugin ssh needs, apart so that it can be left out
 
 
 def load(path):
@@ -41,16 +42,18 @@ def test_deleting_it_deletes_no_job(objects):
 
 def test_names(objects):
     assert set(of_kind(objects, "Namespace")) == {NAMESPACE}
-    for kind in ("Deployment", "ServiceAccount", "ClusterRole"):
+    for kind in ("Deployment", "ServiceAccount", "PodDisruptionBudget", "NetworkPolicy"):
         assert set(of_kind(objects, kind)) == set(COMPONENTS)
-    assert set(of_kind(objects, "ClusterRoleBinding")) == {f"{name}-role" for name in COMPONENTS}
+    assert set(of_kind(objects, "ClusterRole")) == {*COMPONENTS, SSH}
+    assert set(of_kind(objects, "ClusterRoleBinding")) == {*(f"{name}-role" for name in COMPONENTS), SSH}
     assert set(of_kind(objects, "Service")) == {
         "volcano-scheduler-service", "volcano-controllers-service", "volcano-admission-service"}
     assert {name: list(o["data"]) for name, o in of_kind(objects, "ConfigMap").items()} == {
         "volcano-scheduler-configmap": ["volcano-scheduler.conf"],
         "volcano-admission-configmap": ["volcano-admission.conf"]}
     for (kind, _), o in objects.items():
-        if kind in ("Deployment", "ServiceAccount", "Service", "ConfigMap", "Role", "RoleBinding"):
+        if kind in ("Deployment", "ServiceAccount", "Service", "ConfigMap", "Role", "RoleBinding",
+                    "PodDisruptionBudget", "NetworkPolicy"):
             assert o["metadata"]["namespace"] == NAMESPACE
 
 
@@ -62,7 +65,7 @@ def test_roles_are_bound_to_their_own_account(objects):
         assert name.removesuffix("-role") == role["name"]
         assert role["kind"] == kind.removesuffix("Binding")
         assert binding["subjects"] == [
-            {"kind": "ServiceAccount", "name": role["name"], "namespace": NAMESPACE}]
+            {"kind": "ServiceAccount", "name": role["name"].removesuffix("-ssh"), "namespace": NAMESPACE}]
 
 
 def test_no_right_is_given_by_the_dozen(objects):
@@ -70,7 +73,8 @@ def test_no_right_is_given_by_the_dozen(objects):
         where = f"{kind} {name}: {rule}"
         assert "*" not in rule["apiGroups"] + rule["resources"] + rule["verbs"], where
         assert not {"escalate", "bind", "impersonate", "deletecollection"} & set(rule["verbs"]), where
-        if name == "volcano-controllers" and rule["resources"] == ["secrets"]:
+        if name == SSH:
+            assert rule["resources"] == ["secrets"], where
             # Jobs of any namespace can have keys; these are never listed, followed or changed.
             assert rule["verbs"] == ["get", "create", "delete"], where
         elif {"secrets", "leases"} & set(rule["resources"]):
