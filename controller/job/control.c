@@ -108,6 +108,7 @@ struct job_control *job_control_get(struct controller *controller, const char *u
     single_write_init(&control->group_delete, wake, control);
     single_write_init(&control->status_write, wake, control);
     loop_timer_init(&control->due, wake, control);
+    loop_timer_init(&control->rest, wake, control);
     alive_init(control);
     map_set(&controller->by_uid, str_of(uid), control);
     return control;
@@ -141,6 +142,7 @@ void job_control_free(struct job_control *control)
     loop_timer_cancel(controller->loop, &control->hold);
     loop_timer_cancel(controller->loop, &control->delete_hold);
     loop_timer_cancel(controller->loop, &control->due);
+    loop_timer_cancel(controller->loop, &control->rest);
     evictions_clear(control);
     objects_free(control);
     tasks_clear(control);
@@ -183,11 +185,32 @@ void job_control_release(struct job_control *control)
     job_control_free(control);
 }
 
+/* True when the next pass of a large job has to wait, and will come by itself. */
+static bool is_resting(struct job_control *control)
+{
+    struct loop *loop = control->controller->loop;
+
+    if (!control->job || loop_now(loop) >= control->rests_until_ns)
+        return false;
+    if (!loop_timer_active(&control->rest))
+        loop_timer_set(loop, &control->rest, control->rests_until_ns - loop_now(loop));
+    return true;
+}
+
+void job_control_passed(struct job_control *control)
+{
+    const int64_t pods = (int64_t)job_control_present(control) + (int64_t)control->strays.n;
+
+    control->rests_until_ns =
+        pods < RESTS_FROM_PODS ? 0 : loop_now(control->controller->loop) + pods * REST_OF_POD;
+}
+
 void job_control_mark(struct job_control *control)
 {
     struct controller *controller = control->controller;
 
-    if (control->dirty || controller->stopping || (control->job && !controller->leading))
+    if (control->dirty || controller->stopping || (control->job && !controller->leading) ||
+        is_resting(control))
         return;
     control->dirty = true;
     list_append(&controller->dirty, &control->dirty_link);

@@ -20,6 +20,9 @@
 
 /* For so many seconds a server that answers 429 is waited for before the job says so. */
 #define JOB_PATIENCE_S 5
+/* See job_control_mark. */
+#define RESTS_FROM_PODS 2000
+#define REST_OF_POD (NSEC_PER_SEC / 1000000)
 
 struct pod_create;
 struct job_objects;
@@ -142,8 +145,10 @@ struct job_control {
     struct list creates;                    /* struct pod_create.link */
     uint32_t create_count;                  /* of them */
     uint32_t first_task;                    /* whose pods are created first, see fill.c */
-    uint32_t lost;      /* creates without effect or refusal since the last that went through */
-    struct map deletes; /* pod UID -> struct pod_delete under way */
+    uint32_t lost;          /* creates without effect or refusal since the last that went through */
+    struct map deletes;     /* pod UID -> struct pod_delete under way */
+    struct loop_timer rest; /* active: marked, and the next pass comes then */
+    int64_t rests_until_ns; /* loop time; a large job has no pass before */
     struct backoff delete_backoff; /* grows while deletes are refused */
     struct loop_timer delete_hold; /* active: none before it fires */
     struct window_flow flow;
@@ -177,8 +182,12 @@ void job_control_release(struct job_control *control);
 /* Withdraws its requests and frees it; for shutdown. */
 void job_control_free(struct job_control *control);
 
-/* Marks it for the next pass; without leadership only what can be freed is looked at. */
+/* Marks it for the next pass; without leadership only what can be freed is looked at. While a pass
+ * may look at all pods of a job, and those of a large one change all the time (it is aborted, say),
+ * the passes of a job of at least RESTS_FROM_PODS have REST_OF_POD between them for each pod. */
 void job_control_mark(struct job_control *control);
+/* A pass of the job is over. */
+void job_control_passed(struct job_control *control);
 
 /* The job is new, changed or (NULL) gone. */
 void job_control_set_job(struct job_control *control, struct job *job, bool spec_changed);

@@ -87,5 +87,6 @@ void job_reconcile(struct job_control *control)
         return;
     }
     pass(control);
+    job_control_passed(control);
     alive_pass_over(control);
 }

@@ -114,6 +114,40 @@ static void a_pod_that_goes_in_centuries_is_deleted_once(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, server_setup, server_teardown)
 
+/* A pass that looks at all pods for each of them that goes would be quadratic. */
+static void a_large_job_rests_between_passes(void **state)
+{
+    struct server *server = *state;
+
+    play_start(server, SPEC(2500, 2500));
+    run(server, 1000);
+    struct job_control *control = play_control(server);
+    job_control_mark(control);
+    assert_true(control->dirty);
+    run(server, 1);
+    job_control_mark(control);
+    assert_false(control->dirty);
+    assert_true(loop_timer_active(&control->rest));
+    run(server, 3);
+    assert_false(loop_timer_active(&control->rest));
+    play_command(server, "c", "AbortJob");
+    run(server, 60000);
+    assert_string_equal(play_phase(server), "Aborted");
+    assert_int_equal(play_pod_count(server), 0);
+}
+
+static void a_small_one_does_not(void **state)
+{
+    struct server *server = *state;
+
+    play_start(server, SPEC(2, 2));
+    job_control_mark(play_control(server));
+    run(server, 1);
+    job_control_mark(play_control(server));
+    assert_true(play_control(server)->dirty);
+    run(server, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +156,8 @@ int main(void)
         TEST(a_job_that_cannot_be_read_is_written_seldom),
         TEST(a_delete_that_changes_nothing_is_tried_seldom),
         TEST(a_pod_that_goes_in_centuries_is_deleted_once),
+        TEST(a_large_job_rests_between_passes),
+        TEST(a_small_one_does_not),
     };
 
     server_quiet();
