@@ -260,6 +260,8 @@ class ControlPlane:
             f"--tls-private-key-file={pki.key('kube-apiserver')}",
             f"--client-ca-file={pki.ca}", "--authorization-mode=RBAC",
             "--anonymous-auth=false",
+            # Who sets blockOwnerDeletion must be allowed to: clusters that check it need rights that others do not.
+            "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
             # Without it open watches hold up a stop for a minute.
             "--shutdown-watch-termination-grace-period=1s",
             "--service-account-issuer=https://kubernetes.default.svc",

@@ -258,6 +258,19 @@ def test_pods_of_the_deployments_are_let_in_where_security_is_restricted(plane):
             "metadata": {"name": deployment["metadata"]["name"]}, "spec": template["spec"]})
 
 
+def test_owners_that_are_to_wait_for_their_objects(plane):
+    """The API server looks at blockOwnerDeletion: our controllers may set it for jobs, and for nothing else."""
+    def owned(kind, version, uid):
+        return {**group("owned", queue="old"), "metadata": {"name": "owned", "ownerReferences": [
+            {"apiVersion": version, "kind": kind, "name": "old", "uid": uid, "blockOwnerDeletion": True}]}}
+
+    old = plane.request("GET", JOBS.format("default") + "/old")["metadata"]["uid"]
+    plane.request("POST", f"{GROUPS}?dryRun=All", owned("Job", "batch.volcano.sh/v1alpha1", old), user=CONTROLLERS)
+    with pytest.raises(ApiError) as refused:
+        plane.request("POST", f"{GROUPS}?dryRun=All", owned("ReplicaSet", "apps/v1", "1"), user=CONTROLLERS)
+    assert refused.value.code == 403 and "blockOwnerDeletion" in str(refused.value)
+
+
 SYSTEM = "volcano-system"
 HOOK = "volcano-admission-service-jobs-validate"
 

@@ -15,7 +15,7 @@ PAGES = sorted(path for pattern in ("*.md", "docs/*.md", "manifests/*.md", "test
 ABOUT_US = sorted((ROOT / "docs").glob("*.md"))
 # Flags of other programs: kubectl and Helm, API servers, autoscalers, CMake.
 OF_OTHERS = {"all", "all-namespaces", "as", "create-namespace", "dry-run", "field-selector", "for", "ignore-not-found",
-             "list", "namespace", "overwrite", "previous", "replicas", "timeout", "type",
+             "list", "namespace", "overwrite", "previous", "replicas", "timeout", "type", "values",
              "admission-control-config-file", "etcd-compaction-interval", "max-requests-inflight",
              "max-mutating-requests-inflight", "skip-nodes-with-custom-controller-pods", "build", "preset"}
 
