@@ -242,6 +242,7 @@ bool cache_set_node(struct cache *cache, const char *name, struct node *object)
     if (!node || (!object && !node->object))
         return false;
     bool alike = object && node->object && node_schedules_alike(object, node->object);
+    bool admits_alike = object && node->object && node_admits_alike(object, node->object);
     if (node->object) {
         cache_sum_node(cache, node, -1);
         images_node(cache, node->object, -1);
@@ -256,6 +257,10 @@ bool cache_set_node(struct cache *cache, const char *name, struct node *object)
     }
     if (alike)
         return false;
+    if (admits_alike) { /* every pull of an image is such a change */
+        cache_log_node(cache, node);
+        return false;
+    }
     topology_set_node(cache, node->index, node->object);
     holds_node_changed(cache, node);
     group_limits_set_node(cache, node);

@@ -151,12 +151,17 @@ static bool images_equal(const struct node *a, const struct node *b)
     return true;
 }
 
-bool node_schedules_alike(const struct node *a, const struct node *b)
+bool node_admits_alike(const struct node *a, const struct node *b)
 {
     return a->unschedulable == b->unschedulable && a->meta.uid == b->meta.uid &&
            resource_vector_equal(&a->allocatable, &b->allocatable) &&
-           taints_equal(&a->taints, &b->taints) && images_equal(a, b) &&
+           taints_equal(&a->taints, &b->taints) &&
            kube_pairs_equal(&a->meta.labels, &b->meta.labels);
+}
+
+bool node_schedules_alike(const struct node *a, const struct node *b)
+{
+    return node_admits_alike(a, b) && images_equal(a, b);
 }
 
 static void *store_decode(struct str raw, struct error *err)

@@ -35,7 +35,9 @@ struct node *node_decode(struct str raw, struct error *err);
 struct node *node_ref(struct node *node);
 /* Drops one reference; NULL is fine. */
 void node_unref(struct node *node);
-/* True when nothing that scheduling looks at differs. */
+/* True when nothing differs that says which pods may run there. */
+bool node_admits_alike(const struct node *a, const struct node *b);
+/* The same, and nothing that says how well they would: container images. */
 bool node_schedules_alike(const struct node *a, const struct node *b);
 
 #endif

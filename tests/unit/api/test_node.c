@@ -92,8 +92,17 @@ static void only_what_matters_is_compared(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
         struct node *other = decode(others[i]);
         assert_false(node_schedules_alike(a, other));
+        assert_false(node_admits_alike(a, other));
         node_unref(other);
     }
+    static const char pulled[] =
+        "{" META
+        ",\"status\":{\"allocatable\":{\"cpu\":\"1\"},\"images\":[{\"names\":[\"a:1\"]}]}}";
+    struct node *images = decode(pulled);
+    assert_false(node_schedules_alike(a, images));
+    assert_true(node_admits_alike(a, images));
+    assert_true(node_admits_alike(a, same));
+    node_unref(images);
     node_unref(a);
     node_unref(same);
     node_unref(NULL);

@@ -189,6 +189,39 @@ static void node_changes_are_followed(void **state)
     cluster_free(c);
 }
 
+/* A node that has pulled the image is better from then on, though nobody has more room. */
+static void images_are_followed(void **state)
+{
+    static const char spec[] =
+        ",\"containers\":[{\"image\":\"a:1\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]";
+    cleanup_arena struct arena arena = ARENA_INIT;
+    struct cluster *c = cluster_new(NULL);
+    (void)state;
+    add_nodes(c, 2, 8);
+    add_pod_spec(c, "first", "first", "w", spec);
+    add_group(c, "first", "\"minMember\":1");
+    run(c);
+    assert_string_equal(find_pod(c, "first")->node, "n0");
+    add_gang(c, "filler", 1, "2");
+    run(c);
+    assert_string_equal(find_pod(c, "filler-w-0")->node, "n1");
+    uint64_t room = c->scheduler->cache.room;
+    show(c->nodes, false, false,
+         arena_printf(
+             &arena,
+             "{\"metadata\":{\"name\":\"n1\",\"uid\":\"n-n1\",\"resourceVersion\":\"%llu\"},"
+             "\"status\":{\"allocatable\":{\"cpu\":\"8\",\"memory\":\"64Gi\",\"pods\":\"110\"},"
+             "\"images\":[{\"names\":[\"a:1\"],\"sizeBytes\":900000000}]}}",
+             (unsigned long long)++c->rv));
+    assert_true(c->scheduler->cache.room == room);
+    add_pod_spec(c, "second", "second", "w", spec);
+    add_group(c, "second", "\"minMember\":1");
+    run(c);
+    assert_string_equal(find_pod(c, "second")->node, "n1");
+    check(c);
+    cluster_free(c);
+}
+
 static void emptier_nodes_first(void **state)
 {
     (void)state;
@@ -400,6 +433,7 @@ int main(void)
         cmocka_unit_test(affinity_terms),
         cmocka_unit_test(every_resource_counts),
         cmocka_unit_test(node_changes_are_followed),
+        cmocka_unit_test(images_are_followed),
         cmocka_unit_test(emptier_nodes_first),
         cmocka_unit_test(tables_equal_a_slow_look),
         cmocka_unit_test(large_gangs_are_sliced),

@@ -199,6 +199,37 @@ static void less_than_a_pod_is_nothing(void **state)
     cluster_free(w.c);
 }
 
+/* What is held stays while nodes pull images, which makes no room. */
+static void images_change_nothing_that_is_held(void **state)
+{
+    (void)state;
+    struct crowd w = crowd_new(CONF(""), 20, 1);
+    add_gang(w.c, "big", 2, "1");
+    assert_false(churn(&w, "big", 2, 5 * MINUTE - 5 * SECOND));
+    for (unsigned i = 0; i < 10 && !held_cpu(w.c); i++) {
+        turn_over(&w);
+        run_for(w.c, 5 * SECOND);
+    }
+    int64_t held = held_cpu(w.c);
+    assert_true(held > 0);
+    uint64_t room = w.c->scheduler->cache.room;
+    for (unsigned i = 0; i < 20; i++) {
+        cleanup_arena struct arena arena = ARENA_INIT;
+        show(w.c->nodes, false, false,
+             arena_printf(&arena,
+                          "{\"metadata\":{\"name\":\"n%u\",\"uid\":\"n-n%u\",\"resourceVersion\":"
+                          "\"%llu\"},\"status\":{\"allocatable\":{\"cpu\":\"1\",\"memory\":"
+                          "\"64Gi\",\"pods\":\"110\"},\"images\":[{\"names\":[\"a:1\"],"
+                          "\"sizeBytes\":100000000}]}}",
+                          i, i, (unsigned long long)++w.c->rv));
+    }
+    run(w.c);
+    assert_int_equal(held_cpu(w.c), held);
+    assert_true(w.c->scheduler->cache.room == room);
+    check(w.c);
+    cluster_free(w.c);
+}
+
 static void nodes_that_go_take_their_holds_along(void **state)
 {
     (void)state;
@@ -575,6 +606,7 @@ int main(void)
         cmocka_unit_test(nodes_are_emptied_for_large_pods),
         cmocka_unit_test(a_tenth_for_ten_minutes),
         cmocka_unit_test(less_than_a_pod_is_nothing),
+        cmocka_unit_test(images_change_nothing_that_is_held),
         cmocka_unit_test(nodes_that_go_take_their_holds_along),
         cmocka_unit_test(one_of_a_queue_at_a_time),
         cmocka_unit_test(what_never_fits_holds_nothing),
