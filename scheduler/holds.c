@@ -376,6 +376,11 @@ void holds_lift(struct cache *cache, const struct sched_job *holder)
     }
 }
 
+void holds_restore_of(struct cache *cache, struct reservation *reservation)
+{
+    set_lifted(cache, reservation, false);
+}
+
 void holds_restore(struct cache *cache)
 {
     list_each(link, &cache->reservations)

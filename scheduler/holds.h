@@ -85,6 +85,8 @@ void holds_queue_closed(struct cache *cache, const struct sched_queue *queue);
 /* Until holds_restore the holder (NULL: everybody) sees what is held as free. */
 void holds_lift(struct cache *cache, const struct sched_job *holder);
 void holds_restore(struct cache *cache);
+/* The same for one. */
+void holds_restore_of(struct cache *cache, struct reservation *reservation);
 /* How much of a resource is held on the node now, lifted reservations apart. */
 int64_t holds_on(const struct sched_node *node, uint32_t id);
 /* Whether a pod of the class would have room on the node but for what is held there. */

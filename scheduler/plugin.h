@@ -89,6 +89,7 @@ static inline bool eviction_for_job(enum eviction_kind kind)
 
 struct eviction {
     enum eviction_kind kind;
+    bool ranked; /* only plugins that do more than protect say whose claim is the stronger one */
     const struct cache *cache;
     const struct sched_job *job;                /* that wants it */
     const struct sched_task *task;              /* its pod; NULL for a job */

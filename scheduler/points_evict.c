@@ -68,15 +68,15 @@ static size_t ask_tier(const struct sched_config *config, const struct eviction 
 {
     const unsigned tier = config->plugins.items[*at]->tier;
     size_t left = eviction->n;
-    bool answered = false;
+    bool decides = false;
     mark(may, eviction->n, true);
     for (; *at < config->plugins.n && config->plugins.items[*at]->tier == tier; ++*at) {
         if (!left || !ask(config->plugins.items[*at], eviction, own))
             continue;
-        answered = true;
+        decides = decides || !eviction->ranked || !config->plugins.items[*at]->type->protects;
         left = intersect(may, own, eviction->n);
     }
-    return answered ? left : 0;
+    return decides ? left : 0;
 }
 
 size_t config_evictable(const struct sched_config *config, const struct eviction *eviction,
@@ -182,13 +182,16 @@ bool config_job_pipelined(const struct sched_config *config, const struct sched_
 bool config_preemptive(const struct sched_config *config, const struct cache *cache,
                        const struct sched_queue *queue, const struct resource_set *request)
 {
+    bool asked = false;
     each_plugin(plugin, config)
     {
-        if (plugin->enabled[POINT_PREEMPTIVE] && plugin->type->preemptive &&
-            !plugin->type->preemptive(plugin, cache, queue, request))
+        if (!plugin->enabled[POINT_PREEMPTIVE] || !plugin->type->preemptive)
+            continue;
+        asked = true;
+        if (!plugin->type->preemptive(plugin, cache, queue, request))
             return false;
     }
-    return true;
+    return asked;
 }
 
 /* ---- in which order -------------------------------------------------------------------------- */

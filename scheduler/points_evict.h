@@ -12,7 +12,8 @@
  *
  * Tier by tier: those whom all plugins of the tier that do not abstain let go. The first tier that
  * lets anybody go decides; one that lets nobody go leaves it to the next. Whom a plugin that
- * protects keeps is kept, in whatever tier it stands.
+ * protects keeps is kept, in whatever tier it stands. With `ranked` a tier decides only if a plugin
+ * has answered that does more than protect.
  */
 size_t config_evictable(const struct sched_config *config, const struct eviction *eviction,
                         bool *ret_may);
@@ -29,7 +30,8 @@ bool config_names_victims(const struct sched_config *config);
 bool config_job_starving(const struct sched_config *config, const struct sched_job *job);
 /* One rejection refuses; a permit ends the matter after its tier; true in the end. */
 bool config_job_pipelined(const struct sched_config *config, const struct sched_job *job);
-/* All must agree. */
+/* All must agree, and there must be one: without shares no queue has more right to anything than
+ * another, and what it takes from that would be taken back. */
 bool config_preemptive(const struct sched_config *config, const struct cache *cache,
                        const struct sched_queue *queue, const struct resource_set *request);
 

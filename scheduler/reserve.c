@@ -249,24 +249,83 @@ static bool is_in_the_way(struct scheduler *scheduler, const struct reservation 
     return false;
 }
 
-bool reserve_yield(struct scheduler *scheduler, const struct sched_job *job, struct pod_class *cls)
+/* Whether a job for which others are evicted gives way to one of its queue that is more important,
+ * for a pod of the class or, with NULL, for its share of the queue. */
+static bool lifts(struct scheduler *scheduler, struct reservation *reservation,
+                  const struct sched_job *job, struct pod_class *cls)
+{
+    if (reservation->job->queue != job->queue || reservation->lifted ||
+        (cls && !is_in_the_way(scheduler, reservation, job->queue, cls)))
+        return false;
+    holds_lift(&scheduler->cache, reservation->job);
+    return true;
+}
+
+/* Likewise a gang that holds nodes because it starves. */
+static bool drops(struct scheduler *scheduler, const struct reservation *reservation,
+                  const struct sched_job *job, struct pod_class *cls)
+{
+    if (!cls || !is_in_the_way(scheduler, reservation, job->queue, cls))
+        return false;
+    reserve_drop(&scheduler->cache, reservation->job);
+    return true;
+}
+
+bool reserve_yield(struct scheduler *scheduler, const struct sched_job *job, struct pod_class *cls,
+                   bool lift)
 {
     bool any = false;
+    if (!reserve_ranks_priorities(scheduler->config))
+        return false;
     list_each(link, &scheduler->cache.reservations)
     {
         struct reservation *reservation = container_of(link, struct reservation, link);
-        if (reservation->job->priority >= job->priority ||
-            (reservation->nominated && reservation->job->queue != job->queue) ||
-            !reserve_ranks_priorities(scheduler->config) ||
-            !is_in_the_way(scheduler, reservation, job->queue, cls))
+        if (reservation->job->priority >= job->priority)
             continue;
-        if (reservation->nominated)
-            holds_close(&scheduler->cache, reservation); /* the evictor sees that */
-        else
-            reserve_drop(&scheduler->cache, reservation->job);
-        any = true;
+        bool gives = reservation->nominated ? lift && lifts(scheduler, reservation, job, cls)
+                                            : drops(scheduler, reservation, job, cls);
+        any = any || gives;
     }
     return any;
+}
+
+static bool is_on(const struct reservation *reservation, const struct sched_node *node)
+{
+    bool on = false;
+    for (size_t i = 0; i < reservation->holds.n && !on; i++)
+        on = reservation->holds.items[i]->node == node;
+    return on;
+}
+
+/* Whether the queue of the holder may still have all that is held for it. */
+static bool has_share(struct scheduler *scheduler, const struct reservation *reservation)
+{
+    struct pod_class sum = {.request = {NULL, 0}};
+    cleanup_buf struct buf why = BUF_INIT(4 * WHY_TEXT_MAX);
+    for (size_t i = 0; i < reservation->holds.n; i++)
+        (void)resource_set_add(&sum.request, &reservation->holds.items[i]->amount, 1);
+    bool has = config_allocatable(scheduler->config, &scheduler->cache, reservation->job->queue,
+                                  &sum, &why);
+    resource_set_clear(&sum.request);
+    return has;
+}
+
+void reserve_settle(struct scheduler *scheduler, const struct sched_job *job,
+                    struct sched_task *const *placed, size_t n)
+{
+    list_each(link, &scheduler->cache.reservations)
+    {
+        struct reservation *reservation = container_of(link, struct reservation, link);
+        if (!reservation->nominated || !reservation->lifted || reservation->job == job)
+            continue;
+        bool lost = !has_share(scheduler, reservation);
+        for (size_t i = 0; i < n && !lost; i++)
+            lost = is_on(reservation, placed[i]->node);
+        if (lost)
+            holds_close(&scheduler->cache, reservation); /* the evictor sees that */
+        else
+            holds_restore_of(&scheduler->cache, reservation);
+    }
 }
 
 /* ---- which nodes ----------------------------------------------------------------------------- */

@@ -55,10 +55,18 @@ int64_t reserve_look(const struct scheduler *scheduler, const struct sched_job *
 
 /* Whether the plugin priority ranks jobs. */
 bool reserve_ranks_priorities(const struct sched_config *config);
-/* An attempt found no node for a pod of the class: jobs of lower priority let go, if the plugin
- * priority ranks jobs and one would have room where they hold something. True when one did: then
- * it is worth another attempt. */
-bool reserve_yield(struct scheduler *scheduler, const struct sched_job *job, struct pod_class *cls);
+/* An attempt found no node for a pod of the class, or (NULL) its queue could not have it: jobs of
+ * lower priority let go, if the plugin priority ranks jobs and one would have room where they hold
+ * something. Those of the same queue for which others are evicted do not lose their places yet:
+ * with `lift` these are lifted, until reserve_settle or holds_restore. True when any did either:
+ * then it is worth another attempt. */
+bool reserve_yield(struct scheduler *scheduler, const struct sched_job *job, struct pod_class *cls,
+                   bool lift);
+/* These pods of the job have found places: jobs for which others are evicted lose theirs if they
+ * were lifted and these pods are on a node of theirs, or their queue cannot have the rest any more.
+ */
+void reserve_settle(struct scheduler *scheduler, const struct sched_job *job,
+                    struct sched_task *const *placed, size_t n);
 
 /* Whether a gang would fit the emptied cluster: found out class by class, in small steps. */
 struct reserve_plan;

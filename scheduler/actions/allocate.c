@@ -16,6 +16,7 @@
  */
 #include "scheduler/actions/actions.h"
 #include "scheduler/actions/lending.h"
+#include "scheduler/actions/worth.h"
 #include "scheduler/bind.h"
 #include "scheduler/cycle.h"
 #include "scheduler/evict/evictor.h"
@@ -25,7 +26,6 @@
 #include "scheduler/order.h"
 #include "scheduler/reserve.h"
 #include "scheduler/statement.h"
-#include "scheduler/waiting.h"
 #include "scheduler/why.h"
 
 /* Jobs looked at in one step, to see which are worth a try. */
@@ -34,6 +34,7 @@
 enum stage {
     STAGE_COLLECT,
     STAGE_PICK,
+    STAGE_PLACES, /* those that others were evicted for, where they were to be */
     STAGE_GANG,
     STAGE_SURPLUS,
     STAGE_BIND,
@@ -50,10 +51,12 @@ struct allocate {
     struct lending lending; /* gangs that are larger than the share of their queue */
     struct sched_job *job;
     bool mending; /* it came from `broken` */
+    bool yielded; /* others have let go, or lifted, what they hold, and it is tried again */
     bool lent;    /* it came from `lending` */
     bool beyond;  /* the share of its queue does not count, only what the queue may have at all */
     enum stage stage;
     struct statement statement;
+    size_t places;                       /* looked at of those that others were evicted for */
     bool gang;                           /* it was below its minimum */
     size_t bound;                        /* of the statement */
     uint64_t attempt;                    /* number of this one */
@@ -71,87 +74,6 @@ struct allocate {
 };
 
 /* ---- which jobs ------------------------------------------------------------------------------ */
-
-/* When jobs do not queue (no enqueue action), they enter here. */
-static void enter_all(struct scheduler *scheduler)
-{
-    struct cache *cache = &scheduler->cache;
-    if (sched_config_has_action(scheduler->config, "enqueue"))
-        return;
-    list_each(link, &cache->admit)
-    {
-        struct sched_job *job = container_of(link, struct sched_job, admit);
-        if (!waiting_may_enter(job) || why_queue(scheduler, job))
-            continue;
-        job->phase = JOB_INQUEUE;
-        cache_file_job(cache, job);
-        cache_dirty(cache, job);
-    }
-}
-
-/* After a failure only a gang whose sum fits again is worth the attempt. */
-static bool sum_fits(const struct cache *cache, const struct sched_job *job)
-{
-    struct resource_set needs = why_gang_needs(job);
-    bool fits = true;
-    for (uint32_t i = 0; i < needs.n && fits; i++)
-        fits = needs.items[i].amount <= resource_vector_get(&cache->free, needs.items[i].id);
-    resource_set_clear(&needs);
-    return fits;
-}
-
-/* Whether the queue has had its share; once it has, that stands for the cycle. */
-static bool is_spent(struct scheduler *scheduler, struct sched_queue *queue, bool look_again)
-{
-    uint64_t number = scheduler->cycle.number;
-    if (queue->judged == number && (queue->spent || !look_again))
-        return queue->spent;
-    queue->judged = number;
-    queue->spent = config_queue_overused(scheduler->config, &scheduler->cache, queue);
-    return queue->spent;
-}
-
-static bool is_broken(const struct scheduler *scheduler, const struct sched_job *job)
-{
-    return job_live(job) > 0 && !config_job_ready(scheduler->config, job);
-}
-
-/* Nothing that it failed for has changed. */
-static bool stands_refused(const struct cache *cache, const struct sched_job *job)
-{
-    return job->failed_at == (job->share_refused ? cache_chances(cache) : cache->room);
-}
-
-static void set_failed(const struct cache *cache, struct sched_job *job, bool refused)
-{
-    job->share_refused = refused;
-    job->failed_at = refused ? cache_chances(cache) : cache->room;
-}
-
-static bool is_worth(struct scheduler *scheduler, struct sched_job *job)
-{
-    struct cache *cache = &scheduler->cache;
-    bool started = job_have(job) > 0;
-    if (stands_refused(cache, job) || !config_job_possible(scheduler->config, job))
-        return false;
-    if (!started && why_queue(scheduler, job))
-        return false;
-    if (!is_broken(scheduler, job) && !holds_awaited(job) &&
-        is_spent(scheduler, job->queue, false)) {
-        why_overused(scheduler, job);
-        reserve_drop(cache, job);
-        return false;
-    }
-    if (job->reservation)
-        return true;
-    bool failed_before =
-        job->tried && job->why.kind == WHY_NODES && !why_is_due_or_later(scheduler, job, WHY_NODES);
-    if (!failed_before || job->failed_at == UINT64_MAX ||
-        config_job_ready(scheduler->config, job) || sum_fits(cache, job))
-        return true;
-    set_failed(cache, job, false);
-    return false;
-}
 
 static bool broken_before(const struct heap_node *x, const struct heap_node *y, void *arg)
 {
@@ -172,7 +94,7 @@ static struct allocate *allocate_new(struct scheduler *scheduler)
 
 static void *begin(struct scheduler *scheduler)
 {
-    enter_all(scheduler);
+    worth_enter_all(scheduler);
     return list_empty(&scheduler->cache.place) ? NULL : allocate_new(scheduler);
 }
 
@@ -180,7 +102,7 @@ static void *begin(struct scheduler *scheduler)
 static void contend(struct scheduler *scheduler, struct allocate *allocate, struct sched_job *job)
 {
     struct sched_queue *queue = job->queue;
-    if (!reserve_may(scheduler, job) || is_spent(scheduler, queue, false))
+    if (!reserve_may(scheduler, job) || worth_is_spent(scheduler, queue, false))
         return;
     if (!queue->contender)
         vec_push(&allocate->contended, queue);
@@ -197,9 +119,9 @@ static void collect(struct scheduler *scheduler, struct allocate *allocate)
         allocate->next = allocate->next->next;
         scheduler->cache.work++;
         contend(scheduler, allocate, job);
-        if (!is_worth(scheduler, job))
+        if (!worth_trying(scheduler, job))
             continue;
-        if (is_broken(scheduler, job))
+        if (worth_is_broken(scheduler, job))
             heap_push(&allocate->broken, &job->order);
         else
             job_order_push(&allocate->order, job);
@@ -250,18 +172,12 @@ static void begin_attempt(struct scheduler *scheduler, struct allocate *allocate
     job->attempt_ns = loop_now(scheduler->params.loop);
     job->attempts++;
     allocate->gang = !config_job_ready(scheduler->config, job);
-    allocate->stage = STAGE_SURPLUS;
+    allocate->stage = STAGE_PLACES;
+    allocate->places = 0;
     if (allocate->mending || job->reservation)
         holds_lift(&scheduler->cache, allocate->mending ? NULL : job);
-    if (allocate->gang)
-        allocate->stage = allows_gang(scheduler, allocate) ? STAGE_GANG : STAGE_UNDO;
-}
-
-/* The holder's places are made up also when the whole would not fit yet. */
-static bool only_holds(struct scheduler *scheduler, const struct sched_job *job)
-{
-    return job->reservation && !why_is_due(scheduler, job, WHY_NODES) &&
-           !sum_fits(&scheduler->cache, job);
+    if (allocate->gang && !allows_gang(scheduler, allocate))
+        allocate->stage = STAGE_UNDO;
 }
 
 /* `refused`: its queue could not have it. */
@@ -279,7 +195,7 @@ static bool lend(struct scheduler *scheduler, struct allocate *allocate)
     struct sched_job *job = lending_next(&allocate->lending);
     if (!job)
         return false;
-    if (!sum_fits(&scheduler->cache, job))
+    if (!worth_fits_in_sum(&scheduler->cache, job))
         return true;
     allocate->job = job;
     allocate->lent = allocate->beyond = true;
@@ -294,15 +210,16 @@ static bool pick(struct scheduler *scheduler, struct allocate *allocate)
         config_turn_over(scheduler->config, allocate->job);
     struct heap_node *broken = heap_pop(&allocate->broken);
     allocate->mending = allocate->beyond = broken != NULL;
+    allocate->yielded = false;
     allocate->lent = false;
     struct sched_job *job =
         broken ? container_of(broken, struct sched_job, order) : job_order_pop(&allocate->order);
     if (!job)
         return lend(scheduler, allocate);
     allocate->job = job;
-    if (!broken && !holds_awaited(job) && is_spent(scheduler, job->queue, true))
+    if (!broken && !holds_awaited(job) && worth_is_spent(scheduler, job->queue, true))
         why_overused(scheduler, job);
-    else if (only_holds(scheduler, job))
+    else if (worth_only_holding(scheduler, job))
         begin_hold(allocate, false);
     else
         begin_attempt(scheduler, allocate);
@@ -334,6 +251,45 @@ static void note_failure(struct scheduler *scheduler, struct allocate *allocate,
         return;
     allocate->signature = fit_explain(&scheduler->cache, table, &allocate->nodes);
     scheduler->cache.work += scheduler->cache.nodes.n;
+}
+
+/* All that could be placed in this turn is. */
+static void end_search(struct scheduler *scheduler, struct allocate *allocate, enum stage next)
+{
+    metrics_stage(scheduler, METRICS_STAGE_PREDICATE,
+                  cycle_action_spent(scheduler) - allocate->spent_ns);
+    allocate->stage = next;
+}
+
+/* No more of those that others were evicted for can be placed where they were to be. Others above
+ * the minimum of the job do not get what these wait for. */
+static void end_places(struct scheduler *scheduler, struct allocate *allocate)
+{
+    if (!allocate->gang && allocate->statement.placed.n) {
+        end_search(scheduler, allocate, STAGE_BIND);
+        return;
+    }
+    if (!allocate->gang)
+        holds_restore(&scheduler->cache);
+    allocate->stage = allocate->gang ? STAGE_GANG : STAGE_SURPLUS;
+}
+
+/* One pod for which others were evicted, if it has room where it was to be by now. Were the pods of
+ * the job taken in their order, one of another kind could take that room, and the rest would not
+ * fit: then all was in vain. */
+static void step_places(struct scheduler *scheduler, struct allocate *allocate)
+{
+    struct cache *cache = &scheduler->cache;
+    struct evict_place place;
+    bool ready = allocate->gang && config_job_ready(scheduler->config, allocate->job);
+    if (ready || !evictor_next_place(scheduler, allocate->job, &allocate->places, &place)) {
+        end_places(scheduler, allocate);
+        return;
+    }
+    const struct task_group *group = place.task->group;
+    if (!fit_reason(fit_table_of(cache, scheduler->config, group), place.node) &&
+        allows(scheduler, allocate, group->cls))
+        (void)statement_place(cache, &allocate->statement, place.task, place.node);
 }
 
 static bool place_one(struct scheduler *scheduler, struct allocate *allocate,
@@ -387,14 +343,6 @@ static bool place_gang_pod(struct scheduler *scheduler, struct allocate *allocat
     return place_in_turn(scheduler, allocate, -1);
 }
 
-/* All that could be placed in this turn is. */
-static void end_search(struct scheduler *scheduler, struct allocate *allocate, enum stage next)
-{
-    metrics_stage(scheduler, METRICS_STAGE_PREDICATE,
-                  cycle_action_spent(scheduler) - allocate->spent_ns);
-    allocate->stage = next;
-}
-
 static void give_up(struct scheduler *scheduler, struct allocate *allocate)
 {
     if (job_gang_ready(allocate->job) && !allocate->failed && !allocate->refused)
@@ -431,6 +379,7 @@ static void step_bind(struct scheduler *scheduler, struct allocate *allocate)
     struct sched_task *const *placed = statement->placed.items;
     size_t count = statement->placed.n;
     statement->placed.n = 0;
+    reserve_settle(scheduler, job, placed, count);
     if (config_job_ready(scheduler->config, job))
         evictor_placed(scheduler, job, placed, count);
     if (job->reservation && !job->reservation->nominated &&
@@ -459,6 +408,18 @@ static void note_want(struct scheduler *scheduler, const struct allocate *alloca
         reserve_failed(&scheduler->cache, job);
 }
 
+/* Whether others give way, so that it is worth another attempt. */
+static bool yield(struct scheduler *scheduler, struct allocate *allocate)
+{
+    bool refused = allocate->refused && !allocate->failed;
+    if (allocate->miss || (!allocate->failed && !refused))
+        return false;
+    bool any = reserve_yield(scheduler, allocate->job, refused ? NULL : allocate->failed->cls,
+                             !allocate->yielded);
+    allocate->yielded = allocate->yielded || any;
+    return any;
+}
+
 static void step_undo(struct scheduler *scheduler, struct allocate *allocate)
 {
     struct sched_job *job = allocate->job;
@@ -473,14 +434,15 @@ static void step_undo(struct scheduler *scheduler, struct allocate *allocate)
     if (allocate->failed && allocate->nodes.n)
         why_gang(scheduler, job, allocate->failed, allocate->would, allocate->signature,
                  buf_str(&allocate->nodes));
-    if (!allocate->failed || allocate->miss ||
-        !reserve_yield(scheduler, job, allocate->failed->cls)) {
+    if (!yield(scheduler, allocate)) {
         begin_hold(allocate, allocate->refused);
         return;
     }
     job->failed_at = UINT64_MAX;
     allocate->stage = STAGE_PICK;
-    if (!allocate->lent) /* before a job of lower priority takes it */
+    if (allocate->lent)
+        holds_restore(cache);
+    else /* before a job of lower priority takes it */
         begin_attempt(scheduler, allocate);
 }
 
@@ -495,7 +457,7 @@ static void step_surplus(struct scheduler *scheduler, struct allocate *allocate)
     if (placed)
         return;
     holds_restore(&scheduler->cache);
-    set_failed(&scheduler->cache, job, allocate->refused);
+    worth_note_failure(&scheduler->cache, job, allocate->refused);
     if (allocate->failed && allocate->nodes.n)
         why_surplus(scheduler, job, allocate->failed, allocate->signature,
                     buf_str(&allocate->nodes));
@@ -507,7 +469,7 @@ static void step_hold(struct scheduler *scheduler, struct allocate *allocate)
 {
     if (reserve_step(scheduler, allocate->job))
         return;
-    set_failed(&scheduler->cache, allocate->job, allocate->refused);
+    worth_note_failure(&scheduler->cache, allocate->job, allocate->refused);
     allocate->stage = STAGE_PICK;
 }
 
@@ -547,6 +509,9 @@ static bool step(struct scheduler *scheduler, void *state)
     case STAGE_PICK:
         if (!pick(scheduler, allocate))
             allocate->stage = STAGE_CONTEND;
+        break;
+    case STAGE_PLACES:
+        step_places(scheduler, allocate);
         break;
     case STAGE_GANG:
         step_gang(scheduler, allocate);

@@ -89,6 +89,22 @@ void evict_call_drop(struct evict_call *call, bool at_once)
     spare(call);
 }
 
+void evict_call_leave(struct evict_call *call)
+{
+    struct scheduler *scheduler = call->scheduler;
+    call->decision = NULL;
+    if (call->taken_ns) {
+        evict_call_free(call);
+        return;
+    }
+    list_remove(&call->link);
+    list_append(&scheduler->strays, &call->link);
+    if (!call->request || !window_cancel_if_waiting(scheduler->params.window, call->request))
+        return;
+    end_request(call);
+    ask(call); /* at the cost of its own job from now on */
+}
+
 /* ---- outcomes -------------------------------------------------------------------------------- */
 
 /* The fate is known, and the pod is gone or will be. */

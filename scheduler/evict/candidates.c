@@ -51,8 +51,10 @@ static int64_t lost_work(const struct evict_plan *plan, const struct pod *pod)
 
 /* ---- who ------------------------------------------------------------------------------------- */
 
-/* Whether pods of the job might go at all. Where the plugin priority lets the more important take
- * from the less, these do not take it back for the sake of another plugin. */
+/* Whether pods of the job might go at all. Where the plugin priority, or the action gangpreempt,
+ * lets the more important take from the less, these do not take it back for the sake of another
+ * plugin.
+ */
 static bool may_give(const struct evict_plan *plan, const struct sched_job *job)
 {
     if (!job->uid || !job->queue || job->preemptable == PREEMPTABLE_NO)

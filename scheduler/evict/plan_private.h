@@ -69,6 +69,7 @@ struct evict_site {
 struct evict_want {
     const struct task_group *group; /* borrowed */
     uint32_t count, placed;
+    struct resource_set asked; /* of the queue, for one of them */
 };
 
 /* A pod that is taken to be gone, for it is on its way out. */
@@ -95,7 +96,7 @@ struct evict_plan {
     enum evict_stage stage;
     enum evict_outcome outcome;
     bool gang;   /* all that it wants, or nothing */
-    bool ranked; /* the plugin priority has a say */
+    bool ranked; /* the more important take from the less by some rule */
     int64_t wall_ns;
     int64_t due_ns; /* see evict_plan_due */
 

@@ -10,12 +10,16 @@
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
-/* Asks the plugins about plan->asked; the answers are in plan->answers. How many may go. */
+/* Asks the plugins about plan->asked; the answers are in plan->answers. How many may go. Pods of
+ * one queue have the same right to their room unless a plugin ranks them: else they would take it
+ * from each other in turn. (Whole jobs give way to those of higher priority alone, queues to those
+ * that are entitled.) */
 static size_t ask(struct evict_plan *plan, const struct sched_task *task)
 {
     while (plan->answers.n < plan->asked.n)
         vec_push(&plan->answers, false);
     struct eviction eviction = {.kind = plan->rules.kind,
+                                .ranked = plan->rules.kind == EVICT_PREEMPT,
                                 .cache = evict_cache(plan),
                                 .job = plan->job,
                                 .task = eviction_for_job(plan->rules.kind) ? NULL : task,

@@ -264,6 +264,33 @@ static void who_may_be_evicted(void **state)
         }
 }
 
+/* Where somebody has to say whose claim is the stronger one, protection alone lets nobody go. */
+static void who_may_be_evicted_by_rank(void **state)
+{
+    static const struct {
+        struct fake plugins[PLUGINS_MOST];
+        const char *result;
+    } rows[] = {
+        {{GUARD(0, "ab")}, ""},
+        {{GUARD(0, "abc"), GUARD(1, "acd")}, ""},
+        {{GUARD(0, "ab"), AT(0, "bc")}, "b"},
+        {{GUARD(0, "abc"), AT(1, "bcd")}, "bc"},
+        {{AT(0, "ab"), GUARD(1, "bc")}, "b"},
+        {{GUARD(0, "ab"), AT(0, NULL)}, ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const struct eviction eviction = {
+            .kind = EVICT_PREEMPT, .ranked = true, .candidates = nobody, .n = CANDIDATES};
+        const struct victim_row row = {.what = "ranked", .result = rows[i].result};
+        bool may[CANDIDATES];
+        struct stage stage;
+        stage_set(&stage, rows[i].plugins, rows[i].plugins[1].present ? 2 : 1);
+        size_t count = config_evictable(&stage.config, &eviction, may);
+        check_marks(&row, may, count);
+    }
+}
+
 /* Each kind has its own switch, or none. */
 static void switches_of_kinds(void **state)
 {
@@ -376,8 +403,8 @@ static const struct {
      {1, 1, 0}},
     {"a no switched off", ask_pipelined, {MUTE(NO), SAYS(0, YES)}, 2, true, {0, 1}},
 
-    /* All must agree. */
-    {"nobody is against", ask_preemptive, {NONE}, 1, true, {0}},
+    /* All must agree, and one must say so. */
+    {"nobody knows", ask_preemptive, {NONE}, 1, false, {0}},
     {"both for", ask_preemptive, {SAYS(0, 1), SAYS(1, 1)}, 2, true, {1, 1}},
     {"one against", ask_preemptive, {SAYS(0, 1), SAYS(1, 0), SAYS(2, 1)}, 3, false, {1, 1, 0}},
     {"it is switched off", ask_preemptive, {MUTE(0), SAYS(1, 1)}, 2, true, {0, 1}},
@@ -508,6 +535,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_may_be_evicted),
+        cmocka_unit_test(who_may_be_evicted_by_rank),
         cmocka_unit_test(switches_of_kinds),
         cmocka_unit_test(without_candidates_nobody_is_evicted),
         cmocka_unit_test(who_goes_by_itself),
