@@ -253,6 +253,7 @@ bool cache_set_node(struct cache *cache, const char *name, struct node *object)
     }
     if (alike)
         return false;
+    cache->workload++;
     topology_set_node(cache, node->index, node->object);
     holds_node_changed(cache, node);
     group_limits_set_node(cache, node);

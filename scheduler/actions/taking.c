@@ -68,7 +68,7 @@ void taking_close(struct action *action)
 /* Differs when somebody may find room, or be evicted, who could not before. */
 static uint64_t state_of(const struct cache *cache)
 {
-    return cache_chances(cache) + cache->eased;
+    return cache_chances(cache) + cache->eased + cache->workload;
 }
 
 /* When a job for which nobody could be evicted is looked at again; INT64_MAX: when something has

@@ -61,7 +61,7 @@ static bool may_give(const struct evict_plan *plan, const struct sched_job *job)
         return false;
     if (plan->rules.inside)
         return job == plan->job;
-    if (job == plan->job)
+    if (job == plan->job || map_has(&plan->exempt, str_of(job->uid)))
         return false;
     if (eviction_between_queues(plan->rules.kind))
         return job->queue != plan->job->queue && job->queue->reclaimable;

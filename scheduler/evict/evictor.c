@@ -74,8 +74,12 @@ void evictor_start(struct scheduler *scheduler, struct sched_job *job,
         evict_decision_hold(decision, places[i].task, places[i].node);
         nomination_set(scheduler, places[i].task, places[i].node->name);
     }
-    for (size_t i = 0; i < victim_count; i++)
+    for (size_t i = 0; i < victim_count; i++) {
+        const struct sched_job *giver = victims[i].task->job;
+        if (giver && giver->uid && giver != job)
+            losses_note(&scheduler->losses, &scheduler->cache, giver, job);
         evict_call_start(scheduler, decision, victims[i].task, action);
+    }
 }
 
 void evictor_decide(struct scheduler *scheduler, struct sched_job *job,
@@ -432,5 +436,6 @@ void evictor_clear(struct scheduler *scheduler)
         evict_call_drop(container_of(link, struct evict_call, link), true);
     }
     nominations_clear(scheduler);
+    losses_clear(&scheduler->losses);
     map_clear(&scheduler->evictions);
 }

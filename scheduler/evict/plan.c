@@ -72,6 +72,7 @@ struct evict_plan *evict_plan_new(struct scheduler *scheduler, struct sched_job 
     buf_init(&plan->why, 4 * WHY_TEXT_MAX);
     heap_init(&plan->queue, site_before, NULL);
     budget_tally_begin(&plan->tally, &scheduler->cache);
+    losses_of(&scheduler->losses, job, &plan->exempt);
     if (job->reservation)
         holds_lift(&scheduler->cache, job);
     if (plan->gang) {
@@ -478,6 +479,7 @@ void evict_plan_free(struct evict_plan *plan)
     config_turn_over(plan->scheduler->config, plan->job);
     statement_clear(&plan->statement);
     budget_tally_clear(&plan->tally);
+    map_clear(&plan->exempt);
     heap_clear(&plan->queue);
     free(plan->sites);
     free(plan->by_node);

@@ -108,6 +108,7 @@ struct evict_plan {
     VEC(struct evict_leaving) leaving;
     VEC(struct evict_unit) units; /* number of one: its index + 1 */
     struct budget_tally tally;
+    struct map exempt; /* UIDs of PodGroups whose pods do not go: losses.h */
 
     VEC(struct evict_want) wants;
     size_t want; /* that is being placed */
