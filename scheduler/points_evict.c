@@ -97,6 +97,35 @@ size_t config_evictable(const struct sched_config *config, const struct eviction
     return 0;
 }
 
+/* Whether a plugin keeps all pods of the job, so that nothing of its tier lets them go. */
+static bool keeps_job(struct plugin *plugin, const struct eviction *eviction,
+                      const struct sched_job *job)
+{
+    return plugin->type->keeps_job && plugin->type->keeps_job(plugin, eviction, job);
+}
+
+bool config_keeps_job(const struct sched_config *config, const struct eviction *eviction,
+                      const struct sched_job *job)
+{
+    bool open = false; /* a tier may let somebody go */
+    for (size_t at = 0; at < config->plugins.n;) {
+        const unsigned tier = config->plugins.items[at]->tier;
+        bool decides = false, keeps = false;
+        for (; at < config->plugins.n && config->plugins.items[at]->tier == tier; at++) {
+            struct plugin *plugin = config->plugins.items[at];
+            if (!has_evictable(plugin, eviction->kind))
+                continue;
+            decides = decides || !eviction->ranked || !plugin->type->protects;
+            bool one = (!keeps || plugin->type->protects) && keeps_job(plugin, eviction, job);
+            if (one && plugin->type->protects)
+                return true;
+            keeps = keeps || one;
+        }
+        open = open || (decides && !keeps);
+    }
+    return !open;
+}
+
 /* Those whom plugins of the tier that begins with plugin `*at` name, less those whom any plugin
  * spares; moves on to the next tier. */
 static size_t name_victims(const struct sched_config *config, const struct cache *cache,

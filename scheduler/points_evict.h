@@ -17,6 +17,10 @@
  */
 size_t config_evictable(const struct sched_config *config, const struct eviction *eviction,
                         bool *ret_may);
+/* Whether config_evictable would let no pod of the job go, were it the only candidate; false when
+ * that is not known without asking about each. `candidates` do not count. */
+bool config_keeps_job(const struct sched_config *config, const struct eviction *eviction,
+                      const struct sched_job *job);
 /* Which of these running pods are to go though nobody wants their room, into `ret_go`; returns how
  * many. Pods of one job stand together. The first tier in which any plugin names one who is not
  * spared decides; all go that one of its plugins names, but for those whom a plugin of any tier

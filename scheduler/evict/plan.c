@@ -484,6 +484,7 @@ void evict_plan_free(struct evict_plan *plan)
     free(plan->sites);
     free(plan->by_node);
     free(plan->node_first);
+    evict_givers_clear(&plan->own_givers);
     vec_clear(&plan->owners);
     vec_clear(&plan->candidates);
     vec_clear(&plan->leaving);

@@ -100,7 +100,8 @@ struct evict_plan {
     int64_t wall_ns;
     int64_t due_ns; /* see evict_plan_due */
 
-    size_t cursor; /* into the map of jobs, the nodes or the units, by stage */
+    struct evict_givers own_givers; /* unless the rules have them */
+    size_t cursor;                  /* into the givers, the nodes or the units, by stage */
     VEC(struct evict_owner) owners;
     VEC(struct evict_candidate) candidates; /* by owner, in the order in which they would go */
     uint32_t *by_node;                      /* candidates by node, else in their order */
@@ -170,6 +171,8 @@ bool evict_estimate(struct evict_plan *plan, const struct sched_node *node,
 /* ---- units.c ---------------------------------------------------------------------------------
  */
 
+/* Whether plugins let no pod of the job go, whichever pod of the job that waits it were for. */
+bool evict_keeps(struct evict_plan *plan, const struct sched_job *job);
 /* Whether plugins and budgets would let the pod go if it were the only one, for any pod of the job
  * that waits: else it does not go with others either. */
 bool evict_lets_go(struct evict_plan *plan, const struct sched_task *victim);

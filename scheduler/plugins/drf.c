@@ -55,6 +55,16 @@ static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *
     return VOTE_PERMIT;
 }
 
+/* Its pods would have to leave it as much as it holds now. */
+static bool keeps_job(struct plugin *plugin, const struct eviction *eviction,
+                      const struct sched_job *job)
+{
+    (void)plugin;
+    return eviction->kind == EVICT_PREEMPT &&
+           cache_dominant_share(eviction->cache, &job->allocated) <=
+               cache_dominant_share(eviction->cache, &eviction->job->allocated);
+}
+
 /* ---- the tree of queues ---------------------------------------------------------------------- */
 
 static struct str key_of(const struct sched_job *const *job)
@@ -218,4 +228,5 @@ const struct plugin_type plugin_drf = {.name = "drf",
                                        .queue_order = queue_order,
                                        .order_moves = order_moves,
                                        .turn_over = turn_over,
-                                       .evictable = evictable};
+                                       .evictable = evictable,
+                                       .keeps_job = keeps_job};

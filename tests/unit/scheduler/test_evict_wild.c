@@ -7,6 +7,7 @@
  * A failing seed is repeated with PUMICE_SEED: see property.h.
  */
 #include "rest.h"
+#include "scheduler/points_evict.h"
 
 /* Seconds within which evictions end. Twice that is less than the time after which gangs leave
  * their queue for a while, which changes what others may have. */
@@ -150,6 +151,56 @@ static void draw_nodes(struct cluster *c, struct rng *rng)
     }
 }
 
+/* ---- whom plugins keep, all at once ---------------------------------------------------------- */
+
+static const struct sched_task *waiting_of(const struct sched_job *job)
+{
+    for (size_t i = 0; i < job->groups.n; i++) {
+        struct heap_node *first = heap_peek(&job->groups.items[i]->pending);
+        if (first)
+            return const_container_of(first, struct sched_task, waiting);
+    }
+    return NULL;
+}
+
+/* Of a job that is said to be kept, no pod is let go by itself. */
+static void check_kept(struct cluster *c, struct eviction *eviction, const struct sched_job *job)
+{
+    const struct sched_config *config = c->scheduler->config;
+    bool may;
+    if (!config_keeps_job(config, eviction, job))
+        return;
+    for (const struct list *link = job->tasks.next; link != &job->tasks; link = link->next) {
+        const struct sched_task *task = const_container_of(link, struct sched_task, link);
+        eviction->candidates = &task;
+        eviction->n = 1;
+        if (task->status == TASK_RUNNING || task->status == TASK_BOUND)
+            assert_int_equal(config_evictable(config, eviction, &may), 0);
+    }
+}
+
+static void check_keepers(struct cluster *c)
+{
+    struct cache *cache = &c->scheduler->cache;
+    void *x, *y;
+    if (c->scheduler->cycle.stage != CYCLE_IDLE)
+        return;
+    config_begin(c->scheduler->config, cache);
+    for (size_t i = 0; map_next(&cache->jobs_by_key, &i, NULL, &x);)
+        for (size_t k = 0; map_next(&cache->jobs_by_key, &k, NULL, &y);)
+            for (int kind = 0; kind < EVICT_KIND_COUNT; kind++) {
+                const struct sched_job *job = x;
+                const struct sched_task *task = waiting_of(job);
+                struct eviction eviction = {.kind = (enum eviction_kind)kind,
+                                            .ranked = kind == EVICT_PREEMPT,
+                                            .cache = cache,
+                                            .job = job,
+                                            .task = kind <= EVICT_RECLAIM ? task : NULL};
+                if (task)
+                    check_kept(c, &eviction, y);
+            }
+}
+
 /* ---- lives ----------------------------------------------------------------------------------- */
 
 /* Seconds in which victims take more or less time to end. */
@@ -178,6 +229,7 @@ static void live(uint64_t seed, unsigned steps)
         draw_job(c, &rng, i, queues);
         (void)live_on(c, &rng, below(&rng, 12));
         check(c);
+        check_keepers(c);
     }
     (void)live_on(c, &rng, SETTLE);
     unsigned late = live_on(c, &rng, SETTLE);

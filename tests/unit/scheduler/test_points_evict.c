@@ -113,10 +113,18 @@ static int victim_queue_order(const struct plugin *plugin, const struct sched_qu
     return (int)fake_of(plugin)->answer;
 }
 
+static bool keeps_job(struct plugin *plugin, const struct eviction *eviction,
+                      const struct sched_job *job)
+{
+    (void)eviction;
+    (void)job;
+    return fake_of(plugin)->answer != 0;
+}
+
 #define POINTS                                                                                     \
-    .evictable = evictable, .victims = victims, .job_starving = job_starving,                      \
-    .job_pipelined = job_pipelined, .preemptive = preemptive, .task_order = task_order,            \
-    .victim_queue_order = victim_queue_order
+    .evictable = evictable, .keeps_job = keeps_job, .victims = victims,                            \
+    .job_starving = job_starving, .job_pipelined = job_pipelined, .preemptive = preemptive,        \
+    .task_order = task_order, .victim_queue_order = victim_queue_order
 
 static const struct plugin_type full = {.name = "full", POINTS};
 static const struct plugin_type guard = {.name = "guard", POINTS, .protects = true, .spare = spare};
@@ -289,6 +297,44 @@ static void who_may_be_evicted_by_rank(void **state)
         size_t count = config_evictable(&stage.config, &eviction, may);
         check_marks(&row, may, count);
     }
+}
+
+/* A tier in which one keeps all of a job lets none of it go; nor does any if that one protects. */
+static void who_is_kept_at_once(void **state)
+{
+#define KEEPS(tier_) {.present = true, .enabled = true, .tier = (tier_), .answer = 1}
+#define HALTS(tier_)                                                                               \
+    {.present = true, .protects = true, .enabled = true, .tier = (tier_), .answer = 1}
+    static const struct {
+        struct fake plugins[PLUGINS_MOST];
+        unsigned n;
+        bool kept, kept_by_rank;
+    } rows[] = {
+        {{NONE}, 1, true, true},
+        {{AT(0, "a")}, 1, false, false},
+        {{KEEPS(0)}, 1, true, true},
+        {{AT(0, "a"), KEEPS(0)}, 2, true, true},
+        {{KEEPS(0), AT(0, "a")}, 2, true, true},
+        {{KEEPS(0), AT(1, "a")}, 2, false, false},
+        {{AT(0, "a"), KEEPS(1)}, 2, false, false},
+        {{KEEPS(0), KEEPS(1)}, 2, true, true},
+        {{AT(0, "a"), HALTS(1)}, 2, true, true},
+        {{HALTS(0), AT(1, "a")}, 2, true, true},
+        {{KEEPS(0), HALTS(0), AT(1, "a")}, 3, true, true},
+        {{GUARD(0, "a")}, 1, false, true},
+        {{GUARD(0, "a"), KEEPS(1)}, 2, false, true},
+        {{OFF("a"), MUTE(1)}, 2, true, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        for (int ranked = 0; ranked < 2; ranked++) {
+            const struct eviction eviction = {.kind = EVICT_PREEMPT, .ranked = ranked};
+            struct stage stage;
+            stage_set(&stage, rows[i].plugins, rows[i].n);
+            if (config_keeps_job(&stage.config, &eviction, NULL) !=
+                (ranked ? rows[i].kept_by_rank : rows[i].kept))
+                fail_msg("row %zu, ranked %d", i, ranked);
+        }
 }
 
 /* Each kind has its own switch, or none. */
@@ -536,6 +582,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_may_be_evicted),
         cmocka_unit_test(who_may_be_evicted_by_rank),
+        cmocka_unit_test(who_is_kept_at_once),
         cmocka_unit_test(switches_of_kinds),
         cmocka_unit_test(without_candidates_nobody_is_evicted),
         cmocka_unit_test(who_goes_by_itself),
