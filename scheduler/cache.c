@@ -261,6 +261,7 @@ bool cache_set_node(struct cache *cache, const char *name, struct node *object)
         cache_log_node(cache, node);
         return false;
     }
+    cache->workload++;
     topology_set_node(cache, node->index, node->object);
     holds_node_changed(cache, node);
     group_limits_set_node(cache, node);

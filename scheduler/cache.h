@@ -138,7 +138,7 @@ enum minimum_trouble {
 /* How often nobody could be evicted for a job, in a row, and how things were then; see
  * actions/taking.h. */
 struct job_taking {
-    uint64_t state;   /* cache_chances and cache->eased */
+    uint64_t state;   /* as in taking.c, when it was in vain */
     int64_t again_ns; /* loop time before which it is not looked at again */
     int64_t due_ns;   /* loop time at which it is, though nothing has changed */
     uint16_t vain;
@@ -203,8 +203,8 @@ struct sched_job {
     VEC(struct task_group *) groups; /* owned; by priority, then role, then class */
     struct list tasks;
     uint32_t count[TASK_STATUS_COUNT];
-    uint32_t task_count;
-    int64_t last_arrival_ns; /* loop time of admission or of the newest pod */
+    uint32_t task_count, most_tasks; /* now; at any time */
+    int64_t last_arrival_ns;         /* loop time of admission or of the newest pod */
 
     enum job_phase phase; /* as decided here */
     struct job_why why;
@@ -346,6 +346,8 @@ struct cache {
     uint64_t quotas_rv; /* newest version of a quota: it and all older changes of any are known */
     bool budgets_known; /* all namespaces have theirs; likewise */
     uint64_t eased;     /* grows when somebody may be evicted who could not be before */
+    uint64_t workload;  /* grows when jobs, queues or nodes come, go or change, jobs have more pods
+                         * than ever, or pods come or go of which nobody here knows why */
     VEC(struct sched_node *) nodes; /* NULL where one was removed */
     VEC(uint32_t) free_indices;
     struct resource_vector allocatable, used,
@@ -495,8 +497,7 @@ bool job_gang_ready(const struct sched_job *job);
 /* Whether the minimum could be reached with the pods that exist and have no scheduling gates. */
 bool job_gang_possible(const struct sched_job *job);
 /* Visits the groups of the pods that are still to be placed for the minimum, in the order of
- * placing (first for the minimums of the roles, then any), with how many of each; a group may have
- * a part in both. */
+ * placing, with how many of each. */
 void job_each_missing(const struct sched_job *job,
                       void (*visit)(const struct task_group *group, uint32_t count, void *arg),
                       void *arg);

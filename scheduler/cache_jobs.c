@@ -186,6 +186,7 @@ static void set_queue(struct cache *cache, struct sched_job *job, const char *na
     leave_queue(cache, job);
     job->queue = cache_queue_get(cache, name);
     job->queue->jobs++;
+    cache->workload++;
     cache_sums_enter(job);
     group_limits_charge_job(job, 1);
 }
@@ -193,6 +194,7 @@ static void set_queue(struct cache *cache, struct sched_job *job, const char *na
 static void forget_podgroup(struct cache *cache, struct sched_job *job)
 {
     leave_queue(cache, job);
+    cache->workload++;
     if (job->decision)
         cache_dirty(cache, job);
     intern_put(job->uid);
@@ -241,9 +243,11 @@ static void set_eviction(struct cache *cache, struct sched_job *job,
     const int32_t priority =
         priorityclass_value(cache->priorityclasses, podgroup->priority_class_name);
     const enum preemptable preemptable = preemptable_of(&podgroup->meta);
-    if (known && (job->priority != priority || job->preemptable != preemptable ||
-                  job->min_member != min_before))
+    const bool other = !known || job->priority != priority || job->preemptable != preemptable ||
+                       job->min_member != min_before;
+    if (known && other)
         cache_room(cache); /* others may have it evicted, and enter because of that */
+    cache->workload += other;
     job->preemptable = preemptable;
     job->priority = priority;
 }
@@ -292,6 +296,7 @@ void cache_priorities_changed(struct cache *cache)
         if (job->uid)
             job->priority = priorityclass_value(cache->priorityclasses, job->priority_class);
     }
+    cache->workload++;
     cache_room(cache);
 }
 
@@ -409,6 +414,7 @@ static void follow(struct cache *cache, struct sched_task *task)
     bool ends = pod->meta.deleted_ns || status == TASK_SUCCEEDED || status == TASK_FAILED;
     if (task->evicting && !ends)
         return; /* it was asked to go, and does not show that yet */
+    cache->workload += ends && !task->evicting && is_placed(task->status);
     task->evicting = false;
     if (status == TASK_PENDING && (bound || task->status == TASK_HELD))
         return; /* it does not show the bind yet, or shows that it failed, which we know */
@@ -436,6 +442,10 @@ static struct sched_task *add_task(struct cache *cache, struct pod *pod, bool ou
     task->group = cache_group_get(job, pod);
     task->group->tasks++;
     job->task_count++;
+    if (job->task_count > job->most_tasks) {
+        job->most_tasks = job->task_count;
+        cache->workload++;
+    }
     job->count[TASK_LEAVING]++;
     list_append(&job->tasks, &task->link);
     job->last_arrival_ns = loop_now(cache->loop);
@@ -535,6 +545,7 @@ bool cache_set_pod(struct cache *cache, const char *uid, struct pod *pod)
     if (pod && !cache_wants_pod(cache, pod))
         pod = NULL;
     if (!pod) {
+        cache->workload += task && (!task->job || is_placed(task->status));
         if (task)
             remove_task(cache, task);
         return task != NULL;
@@ -549,6 +560,7 @@ bool cache_set_pod(struct cache *cache, const char *uid, struct pod *pod)
         follow(cache, task);
         return eases || moved || before != task->status || node != task->node;
     }
+    cache->workload += !ours; /* of another scheduler */
     task = add_task(cache, pod, ours);
     follow(cache, task);
     return true;

@@ -261,6 +261,7 @@ bool cache_set_queue(struct cache *cache, const char *name, const struct queue *
     bool changed = apply_object(cache, queue, object);
     if (changed)
         cache_room(cache);
+    cache->workload += changed;
     if (!(queue->uid && queue->open))
         holds_queue_closed(cache, queue);
     cache_queue_drop(cache, queue);

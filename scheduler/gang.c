@@ -67,76 +67,32 @@ static uint32_t at_most(int64_t wanted, size_t there)
     return wanted < (int64_t)there ? (uint32_t)wanted : (uint32_t)there;
 }
 
-/* How many of a group are still to be placed for what its role lacks; that is then so much less. */
-static uint32_t for_role(int64_t *lacks, const struct task_group *group)
-{
-    uint32_t taken = at_most(lacks[group->role], group->pending.n);
-    lacks[group->role] -= taken;
-    return taken;
-}
-
-/* What the roles lack of their minimums, and in the last item what the job lacks beyond that. */
-static int64_t *lacking_pods(const struct sched_job *job)
-{
-    int64_t *lacks = xcalloc(job->roles.n + 1, sizeof(*lacks));
-    lacks[job->roles.n] = (int64_t)job->min_member - job_have(job);
-    for (size_t r = 0; job->roles_enforced && r < job->roles.n; r++) {
-        const struct task_role *role = &job->roles.items[r];
-        if (role->min <= (int64_t)role->have)
-            continue;
-        lacks[r] = role->min - (int64_t)role->have;
-        lacks[job->roles.n] -= lacks[r];
-    }
-    return lacks;
-}
-
-struct missing {
-    const struct sched_job *job;
-    void (*visit)(const struct task_group *group, uint32_t count, void *arg);
-    void *arg;
-};
-
-/* For the minimums of the roles, pods that ask for nothing last. */
-static void each_of_role(const struct missing *missing, int64_t *lacks, uint32_t role)
-{
-    for (int pass = 0; pass < 2 && lacks[role] > 0; pass++)
-        for (size_t g = 0; g < missing->job->groups.n; g++) {
-            const struct task_group *group = missing->job->groups.items[g];
-            if (group->role != role || group->cls->best_effort != (pass == 1))
-                continue;
-            uint32_t taken = for_role(lacks, group);
-            if (taken)
-                missing->visit(group, taken, missing->arg);
-        }
-}
-
-/* The others of the minimum, whatever their role. `lacks` is as it was before the roles' turn. */
-static void each_of_any(const struct missing *missing, int64_t *lacks)
-{
-    int64_t *surplus = &lacks[missing->job->roles.n];
-    for (int pass = 0; pass < 2 && *surplus > 0; pass++)
-        for (size_t g = 0; g < missing->job->groups.n; g++) {
-            const struct task_group *group = missing->job->groups.items[g];
-            if (group->cls->best_effort != (pass == 1))
-                continue;
-            uint32_t more = at_most(*surplus, group->pending.n - for_role(lacks, group));
-            *surplus -= more;
-            if (more)
-                missing->visit(group, more, missing->arg);
-        }
-}
-
 void job_each_missing(const struct sched_job *job,
                       void (*visit)(const struct task_group *group, uint32_t count, void *arg),
                       void *arg)
 {
-    const struct missing missing = {job, visit, arg};
-    cleanup_free int64_t *lacks = lacking_pods(job);
-    for (uint32_t r = 0; job->roles_enforced && r < job->roles.n; r++)
-        each_of_role(&missing, lacks, r);
-    free(lacks);
-    lacks = lacking_pods(job);
-    each_of_any(&missing, lacks);
+    int64_t missing = (int64_t)job->min_member - job_have(job);
+    int64_t surplus = missing; /* beyond what the roles need by themselves */
+    for (size_t r = 0; job->roles_enforced && r < job->roles.n; r++) {
+        const struct task_role *role = &job->roles.items[r];
+        if (role->min > (int64_t)role->have)
+            surplus -= role->min - (int64_t)role->have;
+    }
+    for (size_t r = 0; r < job->roles.n; r++) {
+        const struct task_role *role = &job->roles.items[r];
+        int64_t lacks = job->roles_enforced ? role->min - (int64_t)role->have : 0;
+        for (size_t g = 0; g < job->groups.n; g++) {
+            const struct task_group *group = job->groups.items[g];
+            if (group->role != r)
+                continue;
+            uint32_t taken = at_most(lacks, group->pending.n);
+            uint32_t more = at_most(surplus, group->pending.n - taken);
+            lacks -= taken;
+            surplus -= more;
+            if (taken + more)
+                visit(group, taken + more, arg);
+        }
+    }
 }
 
 void job_allocated(const struct sched_job *job, struct resource_set *sum)

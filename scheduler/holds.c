@@ -368,9 +368,14 @@ static void set_lifted(struct cache *cache, struct reservation *reservation, boo
     reservation->lifted = lifted;
 }
 
-void holds_lift(struct cache *cache, struct reservation *reservation)
+void holds_lift(struct cache *cache, const struct sched_job *holder)
 {
-    set_lifted(cache, reservation, true);
+    set_lifted(cache, holder->reservation, true);
+}
+
+void holds_restore_of(struct cache *cache, struct reservation *reservation)
+{
+    set_lifted(cache, reservation, false);
 }
 
 void holds_restore(struct cache *cache)
@@ -379,29 +384,6 @@ void holds_restore(struct cache *cache)
     {
         set_lifted(cache, container_of(link, struct reservation, link), false);
     }
-}
-
-/* ---- places ---------------------------------------------------------------------------------- */
-
-struct sched_node *holds_next_place(const struct reservation *reservation,
-                                    struct held_places *places, const struct pod_class **ret_cls)
-{
-    while (places->hold < reservation->holds.n) {
-        const struct node_hold *hold = reservation->holds.items[places->hold];
-        if (places->part == hold->parts.n) {
-            *places = (struct held_places){.hold = places->hold + 1};
-            continue;
-        }
-        const struct hold_part *part = &hold->parts.items[places->part];
-        if (places->pods < part->pods) {
-            places->pods++;
-            *ret_cls = part->cls;
-            return hold->node;
-        }
-        places->part++;
-        places->pods = 0;
-    }
-    return NULL;
 }
 
 /* ---- the audit ------------------------------------------------------------------------------- */

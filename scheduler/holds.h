@@ -84,20 +84,11 @@ bool holds_remove_on(struct cache *cache, struct reservation *reservation,
 void holds_node_changed(struct cache *cache, struct sched_node *node);
 /* The queue may not be used: what is held for its jobs is let go. */
 void holds_queue_closed(struct cache *cache, const struct sched_queue *queue);
-/* Until holds_restore what the reservation holds is free. */
-void holds_lift(struct cache *cache, struct reservation *reservation);
+/* Until holds_restore what is held for the job, which has a reservation, is free. */
+void holds_lift(struct cache *cache, const struct sched_job *holder);
 void holds_restore(struct cache *cache);
-
-/* A walk over the places that a reservation holds, each once; all 0 at the beginning. */
-struct held_places {
-    size_t hold, part;
-    uint32_t pods;
-};
-
-/* The node of the next place and the class that it is for; NULL at the end. Nothing may be let go
- * during the walk. */
-struct sched_node *holds_next_place(const struct reservation *reservation,
-                                    struct held_places *places, const struct pod_class **ret_cls);
+/* The same for one. */
+void holds_restore_of(struct cache *cache, struct reservation *reservation);
 /* How much of a resource is held on the node now, lifted reservations apart. */
 int64_t holds_on(const struct sched_node *node, uint32_t id);
 /* Whether a pod of the class would have room on the node but for what is held there. */

@@ -89,6 +89,7 @@ static inline bool eviction_for_job(enum eviction_kind kind)
 
 struct eviction {
     enum eviction_kind kind;
+    bool ranked; /* only plugins that do more than protect say whose claim is the stronger one */
     const struct cache *cache;
     const struct sched_job *job;                /* that wants it */
     const struct sched_task *task;              /* its pod; NULL for a job */
@@ -224,6 +225,11 @@ struct plugin_type {
      */
     enum plugin_vote (*evictable)(struct plugin *plugin, const struct eviction *eviction,
                                   bool *may);
+    /* Whether it would take `may` from every pod of that job, whichever they are, were one of them
+     * the only candidate (`candidates` do not count); asked so that not each has to be. May be
+     * NULL, and false when that is not quickly known or `evictable` abstains. */
+    bool (*keeps_job)(struct plugin *plugin, const struct eviction *eviction,
+                      const struct sched_job *job);
     /* Whom it does not let go stays, whatever tier decides. */
     bool protects;
     /* Which running pods are to go though nobody wants their room: sets `go` for them. Those of one

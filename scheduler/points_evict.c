@@ -68,15 +68,15 @@ static size_t ask_tier(const struct sched_config *config, const struct eviction 
 {
     const unsigned tier = config->plugins.items[*at]->tier;
     size_t left = eviction->n;
-    bool answered = false;
+    bool decides = false;
     mark(may, eviction->n, true);
     for (; *at < config->plugins.n && config->plugins.items[*at]->tier == tier; ++*at) {
         if (!left || !ask(config->plugins.items[*at], eviction, own))
             continue;
-        answered = true;
+        decides = decides || !eviction->ranked || !config->plugins.items[*at]->type->protects;
         left = intersect(may, own, eviction->n);
     }
-    return answered ? left : 0;
+    return decides ? left : 0;
 }
 
 size_t config_evictable(const struct sched_config *config, const struct eviction *eviction,
@@ -95,6 +95,35 @@ size_t config_evictable(const struct sched_config *config, const struct eviction
     }
     mark(ret_may, eviction->n, false);
     return 0;
+}
+
+/* Whether a plugin keeps all pods of the job, so that nothing of its tier lets them go. */
+static bool keeps_job(struct plugin *plugin, const struct eviction *eviction,
+                      const struct sched_job *job)
+{
+    return plugin->type->keeps_job && plugin->type->keeps_job(plugin, eviction, job);
+}
+
+bool config_keeps_job(const struct sched_config *config, const struct eviction *eviction,
+                      const struct sched_job *job)
+{
+    bool open = false; /* a tier may let somebody go */
+    for (size_t at = 0; at < config->plugins.n;) {
+        const unsigned tier = config->plugins.items[at]->tier;
+        bool decides = false, keeps = false;
+        for (; at < config->plugins.n && config->plugins.items[at]->tier == tier; at++) {
+            struct plugin *plugin = config->plugins.items[at];
+            if (!has_evictable(plugin, eviction->kind))
+                continue;
+            decides = decides || !eviction->ranked || !plugin->type->protects;
+            bool one = (!keeps || plugin->type->protects) && keeps_job(plugin, eviction, job);
+            if (one && plugin->type->protects)
+                return true;
+            keeps = keeps || one;
+        }
+        open = open || (decides && !keeps);
+    }
+    return !open;
 }
 
 /* Those whom plugins of the tier that begins with plugin `*at` name, less those whom any plugin
@@ -182,13 +211,16 @@ bool config_job_pipelined(const struct sched_config *config, const struct sched_
 bool config_preemptive(const struct sched_config *config, const struct cache *cache,
                        const struct sched_queue *queue, const struct resource_set *request)
 {
+    bool asked = false;
     each_plugin(plugin, config)
     {
-        if (plugin->enabled[POINT_PREEMPTIVE] && plugin->type->preemptive &&
-            !plugin->type->preemptive(plugin, cache, queue, request))
+        if (!plugin->enabled[POINT_PREEMPTIVE] || !plugin->type->preemptive)
+            continue;
+        asked = true;
+        if (!plugin->type->preemptive(plugin, cache, queue, request))
             return false;
     }
-    return true;
+    return asked;
 }
 
 /* ---- in which order -------------------------------------------------------------------------- */

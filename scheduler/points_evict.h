@@ -12,10 +12,15 @@
  *
  * Tier by tier: those whom all plugins of the tier that do not abstain let go. The first tier that
  * lets anybody go decides; one that lets nobody go leaves it to the next. Whom a plugin that
- * protects keeps is kept, in whatever tier it stands.
+ * protects keeps is kept, in whatever tier it stands. With `ranked` a tier decides only if a plugin
+ * has answered that does more than protect.
  */
 size_t config_evictable(const struct sched_config *config, const struct eviction *eviction,
                         bool *ret_may);
+/* Whether config_evictable would let no pod of the job go, were it the only candidate; false when
+ * that is not known without asking about each. `candidates` do not count. */
+bool config_keeps_job(const struct sched_config *config, const struct eviction *eviction,
+                      const struct sched_job *job);
 /* Which of these running pods are to go though nobody wants their room, into `ret_go`; returns how
  * many. Pods of one job stand together. The first tier in which any plugin names one who is not
  * spared decides; all go that one of its plugins names, but for those whom a plugin of any tier
@@ -29,7 +34,8 @@ bool config_names_victims(const struct sched_config *config);
 bool config_job_starving(const struct sched_config *config, const struct sched_job *job);
 /* One rejection refuses; a permit ends the matter after its tier; true in the end. */
 bool config_job_pipelined(const struct sched_config *config, const struct sched_job *job);
-/* All must agree. */
+/* All must agree, and there must be one: without shares no queue has more right to anything than
+ * another, and what it takes from that would be taken back. */
 bool config_preemptive(const struct sched_config *config, const struct cache *cache,
                        const struct sched_queue *queue, const struct resource_set *request);
 

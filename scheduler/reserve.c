@@ -250,41 +250,65 @@ static bool is_in_the_way(struct scheduler *scheduler, const struct reservation 
     return false;
 }
 
-/* Whether the job goes before the one that holds. Whoever is evicted between queues is not evicted
- * for others than those for whom that was decided. */
+/* Whether the job goes before the one for which others are evicted: nobody goes between queues for
+ * others than those for whom that was decided. */
 static bool goes_before(const struct scheduler *scheduler, const struct sched_job *job,
                         const struct reservation *reservation)
 {
-    return reservation->job->priority < job->priority &&
-           reserve_ranks_priorities(scheduler->config) &&
-           (!reservation->nominated || reservation->job->queue == job->queue);
+    return reserve_ranks_priorities(scheduler->config) &&
+           reservation->job->priority < job->priority && reservation->job->queue == job->queue;
 }
 
 void reserve_lift(struct scheduler *scheduler, struct sched_job *job, bool mending)
 {
     if (job->reservation)
-        holds_lift(&scheduler->cache, job->reservation);
+        holds_lift(&scheduler->cache, job);
     if (!mending)
         return;
     list_each(link, &scheduler->cache.reservations)
     {
         struct reservation *reservation = container_of(link, struct reservation, link);
         if (!reservation->nominated || goes_before(scheduler, job, reservation))
-            holds_lift(&scheduler->cache, reservation);
+            holds_lift(&scheduler->cache, reservation->job);
     }
 }
 
-bool reserve_yield(struct scheduler *scheduler, const struct sched_job *job, struct pod_class *cls)
+/* Whether a job for which others are evicted gives way to one of its queue that is more important,
+ * for a pod of the class or, with NULL, for its share of the queue. */
+static bool lifts(struct scheduler *scheduler, struct reservation *reservation,
+                  const struct sched_job *job, struct pod_class *cls)
+{
+    if (reservation->job->queue != job->queue || reservation->lifted ||
+        (cls && !is_in_the_way(scheduler, reservation, job->queue, cls)))
+        return false;
+    holds_lift(&scheduler->cache, reservation->job);
+    return true;
+}
+
+/* Likewise a gang that holds nodes because it starves. */
+static bool drops(struct scheduler *scheduler, const struct reservation *reservation,
+                  const struct sched_job *job, struct pod_class *cls)
+{
+    if (!cls || !is_in_the_way(scheduler, reservation, job->queue, cls))
+        return false;
+    reserve_drop(&scheduler->cache, reservation->job);
+    return true;
+}
+
+bool reserve_yield(struct scheduler *scheduler, const struct sched_job *job, struct pod_class *cls,
+                   bool lift)
 {
     bool any = false;
+    if (!reserve_ranks_priorities(scheduler->config))
+        return false;
     list_each(link, &scheduler->cache.reservations)
     {
         struct reservation *reservation = container_of(link, struct reservation, link);
-        if (reservation->lifted || !goes_before(scheduler, job, reservation) ||
-            !is_in_the_way(scheduler, reservation, job->queue, cls))
+        if (reservation->job->priority >= job->priority)
             continue;
-        holds_lift(&scheduler->cache, reservation);
-        any = true;
+        bool gives = reservation->nominated ? lift && lifts(scheduler, reservation, job, cls)
+                                            : drops(scheduler, reservation, job, cls);
+        any = any || gives;
     }
     return any;
 }
@@ -305,26 +329,42 @@ static bool is_taken(const struct node_hold *hold)
     return false;
 }
 
-static struct reservation *taken_on(const struct sched_node *node, const struct sched_job *job)
+static bool is_taken_on(const struct reservation *reservation, const struct sched_node *node)
 {
-    for (const struct node_hold *hold = node->holds; hold; hold = hold->next)
-        if (hold->reservation->lifted && hold->reservation->job != job && is_taken(hold))
-            return hold->reservation;
-    return NULL;
+    bool taken = false;
+    for (size_t i = 0; i < reservation->holds.n && !taken; i++)
+        taken = reservation->holds.items[i]->node == node && is_taken(reservation->holds.items[i]);
+    return taken;
 }
 
-void reserve_taken(struct scheduler *scheduler, const struct sched_job *job,
-                   struct sched_task *const *tasks, size_t n)
+/* Whether the queue of the holder may still have all that is held for it. */
+static bool has_share(struct scheduler *scheduler, const struct reservation *reservation)
 {
-    struct cache *cache = &scheduler->cache;
-    for (size_t i = 0; i < n; i++) {
-        const struct sched_node *node = tasks[i]->node; /* NULL: its bind has failed already */
-        struct reservation *taken;
-        while (node && node->object && (taken = taken_on(node, job)))
-            if (taken->nominated)
-                holds_close(cache, taken); /* the evictor sees that */
-            else
-                reserve_drop(cache, taken->job);
+    struct pod_class sum = {.request = {NULL, 0}};
+    cleanup_buf struct buf why = BUF_INIT(4 * WHY_TEXT_MAX);
+    for (size_t i = 0; i < reservation->holds.n; i++)
+        (void)resource_set_add(&sum.request, &reservation->holds.items[i]->amount, 1);
+    bool has = config_allocatable(scheduler->config, &scheduler->cache, reservation->job->queue,
+                                  &sum, &why);
+    resource_set_clear(&sum.request);
+    return has;
+}
+
+void reserve_settle(struct scheduler *scheduler, const struct sched_job *job,
+                    struct sched_task *const *placed, size_t n)
+{
+    list_each(link, &scheduler->cache.reservations)
+    {
+        struct reservation *reservation = container_of(link, struct reservation, link);
+        if (!reservation->nominated || !reservation->lifted || reservation->job == job)
+            continue;
+        bool lost = !has_share(scheduler, reservation);
+        for (size_t i = 0; i < n && !lost; i++)
+            lost = placed[i]->node && is_taken_on(reservation, placed[i]->node);
+        if (lost)
+            holds_close(&scheduler->cache, reservation); /* the evictor sees that */
+        else
+            holds_restore_of(&scheduler->cache, reservation);
     }
 }
 

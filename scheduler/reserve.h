@@ -60,13 +60,18 @@ bool reserve_ranks_priorities(const struct sched_config *config);
  * others hold for a gang that was cut off half-way (`mending`); but of places for which somebody is
  * evicted only those of jobs of lower priority in its queue. */
 void reserve_lift(struct scheduler *scheduler, struct sched_job *job, bool mending);
-/* The attempt found no node for a pod of the class: what jobs of lower priority hold is lifted, if
- * the plugin priority ranks jobs and the pod would have room there; of places for which somebody is
- * evicted only in the queue of the job. True when something was: it is worth another attempt. */
-bool reserve_yield(struct scheduler *scheduler, const struct sched_job *job, struct pod_class *cls);
-/* The job has been placed: others whose places, as far as they are lifted, its pods took let go. */
-void reserve_taken(struct scheduler *scheduler, const struct sched_job *job,
-                   struct sched_task *const *tasks, size_t n);
+/* An attempt found no node for a pod of the class, or (NULL) its queue could not have it: jobs of
+ * lower priority let go, if the plugin priority ranks jobs and one would have room where they hold
+ * something. Those of the same queue for which others are evicted do not lose their places yet:
+ * with `lift` these are lifted, until reserve_settle or holds_restore. True when any did either:
+ * then it is worth another attempt. */
+bool reserve_yield(struct scheduler *scheduler, const struct sched_job *job, struct pod_class *cls,
+                   bool lift);
+/* These pods of the job have found places: jobs for which others are evicted lose theirs if they
+ * were lifted and these pods are on a node of theirs, or their queue cannot have the rest any more.
+ */
+void reserve_settle(struct scheduler *scheduler, const struct sched_job *job,
+                    struct sched_task *const *placed, size_t n);
 
 /* Whether a gang would fit the emptied cluster: found out class by class, in small steps. */
 struct reserve_plan;

@@ -12,6 +12,7 @@
 #include "kube/events.h"
 #include "ops/metrics.h"
 #include "scheduler/config.h"
+#include "scheduler/evict/losses.h"
 
 struct scheduler_params {
     struct loop *loop; /* all borrowed */
@@ -105,6 +106,7 @@ struct scheduler {
     struct volume_binder *volume_binder; /* owned; NULL when volumes are not followed */
     struct list decisions;               /* to evict (evict/evictor.h) */
     struct list strays;                  /* evictions that nobody waits for */
+    struct evict_losses losses;          /* who gave room to whom */
     struct map evictions;                /* all, by the UID of the pod */
     struct map nominations;              /* writes of places that pods are to have, likewise */
     struct list tellers;                 /* writes of pod conditions under way */

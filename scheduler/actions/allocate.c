@@ -26,7 +26,6 @@
 #include "scheduler/order.h"
 #include "scheduler/reserve.h"
 #include "scheduler/statement.h"
-#include "scheduler/waiting.h"
 #include "scheduler/why.h"
 
 /* Jobs looked at in one step, to see which are worth a try. */
@@ -35,7 +34,7 @@
 enum stage {
     STAGE_COLLECT,
     STAGE_PICK,
-    STAGE_PLACES, /* that are held for it */
+    STAGE_PLACES, /* those that others were evicted for, where they were to be */
     STAGE_GANG,
     STAGE_SURPLUS,
     STAGE_BIND,
@@ -52,12 +51,13 @@ struct allocate {
     struct lending lending; /* gangs that are larger than the share of their queue */
     struct sched_job *job;
     bool mending; /* it came from `broken` */
+    bool yielded; /* others have let go, or lifted, what they hold, and it is tried again */
     bool lent;    /* it came from `lending` */
     bool beyond;  /* the share of its queue does not count, only what the queue may have at all */
     enum stage stage;
     struct statement statement;
+    size_t places;                       /* looked at of those that others were evicted for */
     bool gang;                           /* it was below its minimum */
-    struct held_places places;           /* those before it were looked at */
     size_t bound;                        /* of the statement */
     uint64_t attempt;                    /* number of this one */
     int64_t spent_ns;                    /* what the action had taken when it began */
@@ -74,23 +74,6 @@ struct allocate {
 };
 
 /* ---- which jobs ------------------------------------------------------------------------------ */
-
-/* When jobs do not queue (no enqueue action), they enter here. */
-static void enter_all(struct scheduler *scheduler)
-{
-    struct cache *cache = &scheduler->cache;
-    if (sched_config_has_action(scheduler->config, "enqueue"))
-        return;
-    list_each(link, &cache->admit)
-    {
-        struct sched_job *job = container_of(link, struct sched_job, admit);
-        if (!waiting_may_enter(job) || why_queue(scheduler, job))
-            continue;
-        job->phase = JOB_INQUEUE;
-        cache_file_job(cache, job);
-        cache_dirty(cache, job);
-    }
-}
 
 static bool broken_before(const struct heap_node *x, const struct heap_node *y, void *arg)
 {
@@ -111,7 +94,7 @@ static struct allocate *allocate_new(struct scheduler *scheduler)
 
 static void *begin(struct scheduler *scheduler)
 {
-    enter_all(scheduler);
+    worth_enter_all(scheduler);
     return list_empty(&scheduler->cache.place) ? NULL : allocate_new(scheduler);
 }
 
@@ -119,7 +102,7 @@ static void *begin(struct scheduler *scheduler)
 static void contend(struct scheduler *scheduler, struct allocate *allocate, struct sched_job *job)
 {
     struct sched_queue *queue = job->queue;
-    if (!reserve_may(scheduler, job) || worth_spent(scheduler, queue, false))
+    if (!reserve_may(scheduler, job) || worth_is_spent(scheduler, queue, false))
         return;
     if (!queue->contender)
         vec_push(&allocate->contended, queue);
@@ -136,9 +119,9 @@ static void collect(struct scheduler *scheduler, struct allocate *allocate)
         allocate->next = allocate->next->next;
         scheduler->cache.work++;
         contend(scheduler, allocate, job);
-        if (!worth_try(scheduler, job))
+        if (!worth_trying(scheduler, job))
             continue;
-        if (worth_broken(scheduler, job))
+        if (worth_is_broken(scheduler, job))
             heap_push(&allocate->broken, &job->order);
         else
             job_order_push(&allocate->order, job);
@@ -176,11 +159,6 @@ static bool allows_gang(struct scheduler *scheduler, struct allocate *allocate)
     return allowed;
 }
 
-static enum stage stage_of_rest(const struct allocate *allocate)
-{
-    return allocate->gang ? STAGE_GANG : STAGE_SURPLUS;
-}
-
 static void begin_attempt(struct scheduler *scheduler, struct allocate *allocate)
 {
     struct sched_job *job = allocate->job;
@@ -194,19 +172,11 @@ static void begin_attempt(struct scheduler *scheduler, struct allocate *allocate
     job->attempt_ns = loop_now(scheduler->params.loop);
     job->attempts++;
     allocate->gang = !config_job_ready(scheduler->config, job);
-    allocate->places = (struct held_places){0};
+    allocate->stage = STAGE_PLACES;
+    allocate->places = 0;
     reserve_lift(scheduler, job, allocate->mending);
-    bool may = !allocate->gang || allows_gang(scheduler, allocate);
-    allocate->stage = !may                 ? STAGE_UNDO
-                      : holds_awaited(job) ? STAGE_PLACES
-                                           : stage_of_rest(allocate);
-}
-
-/* The holder's places are made up also when the whole would not fit yet. */
-static bool only_holds(struct scheduler *scheduler, const struct sched_job *job)
-{
-    return job->reservation && !why_is_due(scheduler, job, WHY_NODES) &&
-           !worth_sum_fits(&scheduler->cache, job);
+    if (allocate->gang && !allows_gang(scheduler, allocate))
+        allocate->stage = STAGE_UNDO;
 }
 
 /* `refused`: its queue could not have it. */
@@ -224,7 +194,7 @@ static bool lend(struct scheduler *scheduler, struct allocate *allocate)
     struct sched_job *job = lending_next(&allocate->lending);
     if (!job)
         return false;
-    if (!worth_sum_fits(&scheduler->cache, job))
+    if (!worth_fits_in_sum(&scheduler->cache, job))
         return true;
     allocate->job = job;
     allocate->lent = allocate->beyond = true;
@@ -239,15 +209,16 @@ static bool pick(struct scheduler *scheduler, struct allocate *allocate)
         config_turn_over(scheduler->config, allocate->job);
     struct heap_node *broken = heap_pop(&allocate->broken);
     allocate->mending = allocate->beyond = broken != NULL;
+    allocate->yielded = false;
     allocate->lent = false;
     struct sched_job *job =
         broken ? container_of(broken, struct sched_job, order) : job_order_pop(&allocate->order);
     if (!job)
         return lend(scheduler, allocate);
     allocate->job = job;
-    if (!broken && !holds_awaited(job) && worth_spent(scheduler, job->queue, true))
+    if (!broken && !holds_awaited(job) && worth_is_spent(scheduler, job->queue, true))
         why_overused(scheduler, job);
-    else if (only_holds(scheduler, job))
+    else if (worth_only_holding(scheduler, job))
         begin_hold(allocate, false);
     else
         begin_attempt(scheduler, allocate);
@@ -281,6 +252,45 @@ static void note_failure(struct scheduler *scheduler, struct allocate *allocate,
     scheduler->cache.work += scheduler->cache.nodes.n;
 }
 
+/* All that could be placed in this turn is. */
+static void end_search(struct scheduler *scheduler, struct allocate *allocate, enum stage next)
+{
+    metrics_stage(scheduler, METRICS_STAGE_PREDICATE,
+                  cycle_action_spent(scheduler) - allocate->spent_ns);
+    allocate->stage = next;
+}
+
+/* No more of those that others were evicted for can be placed where they were to be. Others above
+ * the minimum of the job do not get what these wait for. */
+static void end_places(struct scheduler *scheduler, struct allocate *allocate)
+{
+    if (!allocate->gang && allocate->statement.placed.n) {
+        end_search(scheduler, allocate, STAGE_BIND);
+        return;
+    }
+    if (!allocate->gang)
+        holds_restore(&scheduler->cache);
+    allocate->stage = allocate->gang ? STAGE_GANG : STAGE_SURPLUS;
+}
+
+/* One pod for which others were evicted, if it has room where it was to be by now. Were the pods of
+ * the job taken in their order, one of another kind could take that room, and the rest would not
+ * fit: then all was in vain. */
+static void step_places(struct scheduler *scheduler, struct allocate *allocate)
+{
+    struct cache *cache = &scheduler->cache;
+    struct evict_place place;
+    bool ready = allocate->gang && config_job_ready(scheduler->config, allocate->job);
+    if (ready || !evictor_next_place(scheduler, allocate->job, &allocate->places, &place)) {
+        end_places(scheduler, allocate);
+        return;
+    }
+    const struct task_group *group = place.task->group;
+    if (!fit_reason(fit_table_of(cache, scheduler->config, group), place.node) &&
+        allows(scheduler, allocate, group->cls))
+        (void)statement_place(cache, &allocate->statement, place.task, place.node);
+}
+
 static bool place_one(struct scheduler *scheduler, struct allocate *allocate,
                       struct task_group *group)
 {
@@ -296,40 +306,6 @@ static bool place_one(struct scheduler *scheduler, struct allocate *allocate,
         return true;
     note_failure(scheduler, allocate, group, table);
     return false;
-}
-
-/* The group of the class that has pods waiting, of a role that lacks some if there is one. */
-static struct task_group *group_for(const struct sched_job *job, const struct pod_class *cls)
-{
-    struct task_group *found = NULL;
-    for (size_t i = 0; i < job->groups.n; i++) {
-        struct task_group *group = job->groups.items[i];
-        const struct task_role *role = &job->roles.items[group->role];
-        if (group->cls != cls || !group->pending.n)
-            continue;
-        if ((int64_t)role->have < role->min)
-            return group;
-        found = found ? found : group;
-    }
-    return found;
-}
-
-/* A pod for the next place for which others were evicted. Such places come first and go to whom
- * they were meant for: pods that find room anywhere would take those of others, for whom there is
- * no other. False when none is left. */
-static bool place_held(struct scheduler *scheduler, struct allocate *allocate)
-{
-    struct cache *cache = &scheduler->cache;
-    const struct pod_class *cls;
-    struct sched_node *node = holds_next_place(allocate->job->reservation, &allocate->places, &cls);
-    struct task_group *group = node ? group_for(allocate->job, cls) : NULL;
-    if (!group)
-        return node;
-    struct sched_task *task = container_of(heap_peek(&group->pending), struct sched_task, waiting);
-    const struct fit_table *table = fit_table_of(cache, scheduler->config, group);
-    if (!fit_reason(table, node) && allows(scheduler, allocate, group->cls))
-        (void)statement_place(cache, &allocate->statement, task, node);
-    return true;
 }
 
 /* One group is tried at a time, so that the failures of many do not make a long step: `again` then.
@@ -366,28 +342,11 @@ static bool place_gang_pod(struct scheduler *scheduler, struct allocate *allocat
     return place_in_turn(scheduler, allocate, -1);
 }
 
-/* All that could be placed in this turn is. */
-static void end_search(struct scheduler *scheduler, struct allocate *allocate, enum stage next)
-{
-    metrics_stage(scheduler, METRICS_STAGE_PREDICATE,
-                  cycle_action_spent(scheduler) - allocate->spent_ns);
-    allocate->stage = next;
-}
-
 static void give_up(struct scheduler *scheduler, struct allocate *allocate)
 {
     if (job_gang_ready(allocate->job) && !allocate->failed && !allocate->refused)
         why_unready(scheduler, allocate->job);
     end_search(scheduler, allocate, STAGE_UNDO);
-}
-
-static void step_places(struct scheduler *scheduler, struct allocate *allocate)
-{
-    bool more = place_held(scheduler, allocate);
-    if (allocate->statement.placed.n && !allocate->gang)
-        end_search(scheduler, allocate, STAGE_BIND);
-    else if (!more)
-        allocate->stage = stage_of_rest(allocate);
 }
 
 static void step_gang(struct scheduler *scheduler, struct allocate *allocate)
@@ -419,9 +378,9 @@ static void step_bind(struct scheduler *scheduler, struct allocate *allocate)
     struct sched_task *const *placed = statement->placed.items;
     size_t count = statement->placed.n;
     statement->placed.n = 0;
+    reserve_settle(scheduler, job, placed, count);
     if (config_job_ready(scheduler->config, job))
         evictor_placed(scheduler, job, placed, count);
-    reserve_taken(scheduler, job, placed, count);
     if (job->reservation && !job->reservation->nominated &&
         config_job_ready(scheduler->config, job))
         holds_close(&scheduler->cache, job->reservation);
@@ -448,18 +407,24 @@ static void note_want(struct scheduler *scheduler, const struct allocate *alloca
         reserve_failed(&scheduler->cache, job);
 }
 
+/* Whether others give way, so that it is worth another attempt. */
+static bool yield(struct scheduler *scheduler, struct allocate *allocate)
+{
+    bool refused = allocate->refused && !allocate->failed;
+    if (allocate->miss || (!allocate->failed && !refused))
+        return false;
+    bool any = reserve_yield(scheduler, allocate->job, refused ? NULL : allocate->failed->cls,
+                             !allocate->yielded);
+    allocate->yielded = allocate->yielded || any;
+    return any;
+}
+
 static void step_undo(struct scheduler *scheduler, struct allocate *allocate)
 {
     struct sched_job *job = allocate->job;
     struct cache *cache = &scheduler->cache;
     if (statement_undo(cache, &allocate->statement))
         return;
-    if (allocate->failed && !allocate->miss &&
-        reserve_yield(scheduler, job, allocate->failed->cls)) {
-        begin_attempt(scheduler, allocate); /* before a job of lower priority takes it */
-        allocate->refused |= allocate->lent;
-        return;
-    }
     holds_restore(cache);
     note_want(scheduler, allocate);
     if (!job->tried && !list_empty(&cache->admit))
@@ -468,7 +433,16 @@ static void step_undo(struct scheduler *scheduler, struct allocate *allocate)
     if (allocate->failed && allocate->nodes.n)
         why_gang(scheduler, job, allocate->failed, allocate->would, allocate->signature,
                  buf_str(&allocate->nodes));
-    begin_hold(allocate, allocate->refused);
+    if (!yield(scheduler, allocate)) {
+        begin_hold(allocate, allocate->refused);
+        return;
+    }
+    job->failed_at = UINT64_MAX;
+    allocate->stage = STAGE_PICK;
+    if (allocate->lent)
+        holds_restore(cache);
+    else /* before a job of lower priority takes it */
+        begin_attempt(scheduler, allocate);
 }
 
 static void step_surplus(struct scheduler *scheduler, struct allocate *allocate)
@@ -482,7 +456,7 @@ static void step_surplus(struct scheduler *scheduler, struct allocate *allocate)
     if (placed)
         return;
     holds_restore(&scheduler->cache);
-    worth_failed(&scheduler->cache, job, allocate->refused);
+    worth_note_failure(&scheduler->cache, job, allocate->refused);
     if (allocate->failed && allocate->nodes.n)
         why_surplus(scheduler, job, allocate->failed, allocate->signature,
                     buf_str(&allocate->nodes));
@@ -494,7 +468,7 @@ static void step_hold(struct scheduler *scheduler, struct allocate *allocate)
 {
     if (reserve_step(scheduler, allocate->job))
         return;
-    worth_failed(&scheduler->cache, allocate->job, allocate->refused);
+    worth_note_failure(&scheduler->cache, allocate->job, allocate->refused);
     allocate->stage = STAGE_PICK;
 }
 

@@ -23,6 +23,7 @@ struct taking_arguments {
 struct taking {
     const struct taking_type *type;
     struct evict_rules rules;
+    struct evict_givers givers;
     struct list *next; /* in cache->place: the job to be looked at next, while collecting */
     struct job_order order;
     struct sched_job *job; /* borrowed; whose turn it is */
@@ -68,7 +69,7 @@ void taking_close(struct action *action)
 /* Differs when somebody may find room, or be evicted, who could not before. */
 static uint64_t state_of(const struct cache *cache)
 {
-    return cache_chances(cache) + cache->eased;
+    return cache_chances(cache) + cache->eased + cache->workload;
 }
 
 /* When a job for which nobody could be evicted is looked at again; INT64_MAX: when something has
@@ -152,6 +153,7 @@ static void begin_plan(struct scheduler *scheduler, struct taking *taking, struc
                        bool inside)
 {
     struct evict_rules rules = taking->rules;
+    rules.givers = &taking->givers;
     rules.inside = taking->inside = inside;
     taking->job = job;
     taking->plan = evict_plan_new(scheduler, job, &rules);
@@ -219,6 +221,7 @@ void taking_end(struct scheduler *scheduler, void *state)
     (void)scheduler;
     evict_plan_free(taking->plan);
     job_order_clear(&taking->order);
+    evict_givers_clear(&taking->givers);
     vec_clear(&taking->again);
     free(taking);
 }

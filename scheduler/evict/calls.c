@@ -307,6 +307,22 @@ static void ask(struct evict_call *call)
                                             .arg = call});
 }
 
+void evict_call_leave(struct evict_call *call)
+{
+    struct scheduler *scheduler = call->scheduler;
+    call->decision = NULL;
+    if (call->taken_ns && !task_of(call)) {
+        call_free(call);
+        return;
+    }
+    list_remove(&call->link);
+    list_append(&scheduler->strays, &call->link);
+    if (!call->request || !window_cancel_if_waiting(scheduler->params.window, call->request))
+        return;
+    end_request(call);
+    ask(call); /* at the cost of its own job from now on */
+}
+
 static void on_timer(void *arg)
 {
     struct evict_call *call = arg;

@@ -10,7 +10,7 @@
 #include "scheduler/points_evict.h"
 #include <stdlib.h>
 
-#define COLLECT_STEP 64 /* jobs looked at in one step */
+#define COLLECT_WORK 512 /* units of work in one step, and a job */
 #define STUCK_NS (60 * NSEC_PER_SEC)
 #define MILLION 1e6
 
@@ -51,15 +51,17 @@ static int64_t lost_work(const struct evict_plan *plan, const struct pod *pod)
 
 /* ---- who ------------------------------------------------------------------------------------- */
 
-/* Whether pods of the job might go at all. Where the plugin priority lets the more important take
- * from the less, these do not take it back for the sake of another plugin. */
+/* Whether pods of the job might go at all. Where the plugin priority, or the action gangpreempt,
+ * lets the more important take from the less, these do not take it back for the sake of another
+ * plugin.
+ */
 static bool may_give(const struct evict_plan *plan, const struct sched_job *job)
 {
     if (!job->uid || !job->queue || job->preemptable == PREEMPTABLE_NO)
         return false;
     if (plan->rules.inside)
         return job == plan->job;
-    if (job == plan->job)
+    if (job == plan->job || map_has(&plan->exempt, str_of(job->uid)))
         return false;
     if (eviction_between_queues(plan->rules.kind))
         return job->queue != plan->job->queue && job->queue->reclaimable;
@@ -159,7 +161,7 @@ static void take_leaving(struct evict_plan *plan, struct sched_task *task)
 
 static void collect_job(struct evict_plan *plan, struct sched_job *job, bool best_effort)
 {
-    const bool gives = may_give(plan, job);
+    const bool gives = may_give(plan, job) && !evict_keeps(plan, job);
     size_t first = plan->candidates.n;
     bool partly = false;
     budget_tally_charge_leaving(&plan->tally, job);
@@ -181,16 +183,17 @@ static void collect_job(struct evict_plan *plan, struct sched_job *job, bool bes
 
 bool evict_collect(struct evict_plan *plan)
 {
-    const bool best_effort = wants_best_effort_alone(plan);
     struct cache *cache = evict_cache(plan);
-    void *value;
-    for (unsigned i = 0; i < COLLECT_STEP; i++) {
-        if (!map_next(&cache->jobs_by_key, &plan->cursor, NULL, &value))
-            return true;
+    struct evict_givers *givers = plan->rules.givers ? plan->rules.givers : &plan->own_givers;
+    const bool best_effort = wants_best_effort_alone(plan);
+    const uint64_t most = cache->work + COLLECT_WORK;
+    if (!evict_givers_find(givers, cache))
+        return false;
+    for (; plan->cursor < givers->jobs.n && cache->work < most; plan->cursor++) {
         cache->work++;
-        collect_job(plan, value, best_effort);
+        collect_job(plan, givers->jobs.items[plan->cursor], best_effort);
     }
-    return false;
+    return plan->cursor == givers->jobs.n;
 }
 
 /* ---- in order -------------------------------------------------------------------------------- */

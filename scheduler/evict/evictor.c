@@ -11,6 +11,7 @@
 #include "scheduler/fit.h"
 #include "scheduler/holds.h"
 #include "scheduler/metrics.h"
+#include "scheduler/why.h"
 
 #define BACKOFF_FIRST (30 * NSEC_PER_SEC)
 #define BACKOFF_MOST (600 * NSEC_PER_SEC)
@@ -48,7 +49,8 @@ void evict_decision_hold(struct evict_decision *decision, struct sched_task *tas
                          struct sched_node *node)
 {
     (void)holds_add(&decision->scheduler->cache, decision->job->reservation, node, task->pod->cls);
-    vec_push(&decision->nominees, intern_ref(task->pod->meta.uid));
+    vec_push(&decision->nominees,
+             ((struct evict_nominee){intern_ref(task->pod->meta.uid), intern_ref(node->name)}));
     decision->places++;
 }
 
@@ -74,8 +76,12 @@ void evictor_start(struct scheduler *scheduler, struct sched_job *job,
         evict_decision_hold(decision, places[i].task, places[i].node);
         nomination_set(scheduler, places[i].task, places[i].node->name);
     }
-    for (size_t i = 0; i < victim_count; i++)
+    for (size_t i = 0; i < victim_count; i++) {
+        const struct sched_job *giver = victims[i].task->job;
+        if (giver && giver->uid && giver != job)
+            losses_note(&scheduler->losses, &scheduler->cache, giver, job);
         evict_call_start(scheduler, decision, victims[i].task, action);
+    }
 }
 
 void evictor_decide(struct scheduler *scheduler, struct sched_job *job,
@@ -108,8 +114,10 @@ static void free_decision(struct evict_decision *decision)
 {
     decision->job->decision = NULL;
     list_remove(&decision->link);
-    for (size_t i = 0; i < decision->nominees.n; i++)
-        intern_put(decision->nominees.items[i]);
+    for (size_t i = 0; i < decision->nominees.n; i++) {
+        intern_put(decision->nominees.items[i].uid);
+        intern_put(decision->nominees.items[i].node);
+    }
     vec_clear(&decision->nominees);
     intern_put(decision->uid);
     cache_dirty(&decision->scheduler->cache, decision->job);
@@ -128,7 +136,7 @@ static void denominate(struct evict_decision *decision)
 {
     for (size_t i = 0; i < decision->nominees.n; i++) {
         struct sched_task *task =
-            cache_task(&decision->scheduler->cache, decision->nominees.items[i]);
+            cache_task(&decision->scheduler->cache, decision->nominees.items[i].uid);
         if (task && task->job && task->status <= TASK_GATED)
             nomination_set(decision->scheduler, task, NULL);
     }
@@ -175,6 +183,69 @@ static void drop_victims(struct evict_decision *decision)
     evict_say_spared(decision, loser, spared);
 }
 
+static struct sched_job *victim_job(const struct evict_decision *decision,
+                                    const struct evict_call *call)
+{
+    const struct sched_task *task = cache_task(&decision->scheduler->cache, call->pod->meta.uid);
+    return task ? task->job : NULL;
+}
+
+/* Whether a queue may have so much again of what its jobs gave; shares of queues do not count where
+ * it was taken from another queue for being beyond its own. */
+static bool may_have_again(const struct evict_decision *decision, struct sched_queue *queue,
+                           const struct resource_set *amount)
+{
+    const struct scheduler *scheduler = decision->scheduler;
+    const struct pod_class sum = {.request = *amount};
+    cleanup_buf struct buf why = BUF_INIT(4 * WHY_TEXT_MAX);
+    queue->beyond = queue != decision->job->queue;
+    bool may = config_allocatable(scheduler->config, &scheduler->cache, queue, &sum, &why);
+    queue->beyond = false;
+    return may;
+}
+
+/* The victims of one job, which stand together, from that one on; what they ask for is added to
+ * what others have been given back. Returns the link behind them. */
+static struct list *end_victims(struct evict_decision *decision, struct list *first,
+                                struct resource_set *given_back)
+{
+    struct sched_job *job = victim_job(decision, container_of(first, struct evict_call, link));
+    struct resource_set all = resource_set_copy(given_back);
+    struct list *end = first;
+    do {
+        const struct evict_call *call = container_of(end, struct evict_call, link);
+        (void)resource_set_add(&all, &call->pod->cls->request, 1);
+        end = end->next;
+    } while (end != &decision->victims &&
+             victim_job(decision, container_of(end, struct evict_call, link)) == job);
+    size_t spared = 0;
+    bool stay = job && job->queue && may_have_again(decision, job->queue, &all);
+    for (struct list *link = first, *next; link != end; link = next) {
+        struct evict_call *call = container_of(link, struct evict_call, link);
+        next = link->next;
+        if (stay)
+            spared += evict_call_drop(call, false);
+        else
+            evict_call_leave(call);
+    }
+    evict_say_spared(decision, job, spared);
+    resource_set_clear(stay ? given_back : &all);
+    if (stay)
+        *given_back = all;
+    return end;
+}
+
+/* The job has found its places before all were gone. Those who were not asked yet stay, if what it
+ * has now leaves their queues enough for that: for all of a job, else a part of it would stay that
+ * is never whole again. */
+static void end_all_victims(struct evict_decision *decision)
+{
+    struct resource_set given_back = {NULL, 0};
+    for (struct list *link = decision->victims.next; link != &decision->victims;)
+        link = end_victims(decision, link, &given_back);
+    resource_set_clear(&given_back);
+}
+
 void evict_decision_forget(struct evict_decision *decision)
 {
     let_go(decision);
@@ -192,6 +263,9 @@ static void end_decision(struct evict_decision *decision, enum ending ending)
         job->evict_ends = 0;
     else if (job->uid == decision->uid)
         back_off(decision);
+    let_go(decision);
+    if (ending == PLACED)
+        end_all_victims(decision);
     evict_decision_forget(decision);
 }
 
@@ -333,6 +407,21 @@ static void use_place(struct evict_decision *decision, const struct sched_task *
         decision->used++;
 }
 
+bool evictor_next_place(const struct scheduler *scheduler, const struct sched_job *job,
+                        size_t *cursor, struct evict_place *ret_place)
+{
+    const struct evict_decision *decision = job->decision;
+    while (decision && *cursor < decision->nominees.n) {
+        const struct evict_nominee *nominee = &decision->nominees.items[(*cursor)++];
+        struct sched_task *task = cache_task(&scheduler->cache, nominee->uid);
+        struct sched_node *node = cache_node(&scheduler->cache, nominee->node);
+        *ret_place = (struct evict_place){task, node};
+        if (task && task->job == job && task->status == TASK_PENDING && node && node->object)
+            return true;
+    }
+    return false;
+}
+
 void evictor_placed(struct scheduler *scheduler, struct sched_job *job,
                     struct sched_task *const *tasks, size_t n)
 {
@@ -426,5 +515,6 @@ void evictor_clear(struct scheduler *scheduler)
     }
     drop_at_once(&scheduler->strays);
     nominations_clear(scheduler);
+    losses_clear(&scheduler->losses);
     map_clear(&scheduler->evictions);
 }

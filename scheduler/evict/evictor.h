@@ -59,6 +59,10 @@ bool evictor_may(const struct scheduler *scheduler, const struct sched_job *job)
 void evictor_adopt(struct scheduler *scheduler);
 /* The pod has changed, or is gone. */
 void evictor_pod_changed(struct scheduler *scheduler, const char *uid);
+/* The place that was decided on for a pod of the job that still waits, the next from `*cursor` (0
+ * at first) on; false when there is none. */
+bool evictor_next_place(const struct scheduler *scheduler, const struct sched_job *job,
+                        size_t *cursor, struct evict_place *ret_place);
 /* These pods of the job have been given their nodes, and it has its minimum. What was decided for
  * that is over; of what was decided for pods above it, as many places are let go. */
 void evictor_placed(struct scheduler *scheduler, struct sched_job *job,

@@ -7,6 +7,11 @@
 #include "loop/backoff.h"
 #include "scheduler/evict/evictor.h"
 
+/* A pod that is to show its place. */
+struct evict_nominee {
+    const char *uid, *node; /* interned */
+};
+
 struct evict_decision {
     struct list link;            /* in scheduler->decisions */
     struct scheduler *scheduler; /* borrowed */
@@ -25,7 +30,7 @@ struct evict_decision {
     int64_t since_ns;            /* loop time */
     int64_t gone_ns;             /* loop time at which a victim was last seen to be gone, or 0 */
     int64_t due_ns;              /* loop time at which the last one should be gone */
-    VEC(const char *) nominees;  /* interned; UIDs of the pods that are to show their places */
+    VEC(struct evict_nominee) nominees;
 };
 
 /* One pod that is to go. Lives until it is gone, or, without a decision, until it is seen to go. */
@@ -79,6 +84,8 @@ void evict_call_follow(struct evict_call *call);
 /* Nobody waits for it any more: if the pod has not been asked yet it stays, and the call is freed:
  * true; else it goes on until its fate is known. `at_once`: whatever is under way. */
 bool evict_call_drop(struct evict_call *call, bool at_once);
+/* The pod goes all the same, though nobody waits for it any more. */
+void evict_call_leave(struct evict_call *call);
 
 /* ---- nominations.c ----------------------------------------------------------------------------
  */

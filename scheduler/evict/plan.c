@@ -22,7 +22,19 @@
 static void want(const struct task_group *group, uint32_t count, void *arg)
 {
     struct evict_plan *plan = arg;
-    vec_push(&plan->wants, ((struct evict_want){group, count, 0}));
+    vec_push(&plan->wants,
+             ((struct evict_want){group, count, 0, resource_set_copy(&group->cls->request)}));
+}
+
+/* A queue may have a single pod that it may not have as one of a gang, for which allocate asks as a
+ * whole: of a gang each is asked for as one of more. */
+static void ask_as_gang(struct evict_plan *plan)
+{
+    uint32_t pods = 0;
+    for (size_t i = 0; i < plan->wants.n; i++)
+        pods += plan->wants.items[i].count;
+    for (size_t i = 0; i < plan->wants.n && pods > 1; i++)
+        resource_set_put(&plan->wants.items[i].asked, RESOURCE_PODS, 2);
 }
 
 /* Above its minimum it wants whatever waits, pods of a higher priority first. */
@@ -55,16 +67,20 @@ struct evict_plan *evict_plan_new(struct scheduler *scheduler, struct sched_job 
     plan->due_ns = INT64_MAX;
     plan->outcome = EVICT_NOTHING;
     plan->gang = !config_job_ready(scheduler->config, job);
-    plan->ranked = sched_config_has_plugin(scheduler->config, "priority");
+    plan->ranked = sched_config_has_plugin(scheduler->config, "priority") ||
+                   sched_config_has_action(scheduler->config, "gangpreempt");
     buf_init(&plan->why, 4 * WHY_TEXT_MAX);
     heap_init(&plan->queue, site_before, NULL);
     budget_tally_begin(&plan->tally, &scheduler->cache);
+    losses_of(&scheduler->losses, job, &plan->exempt);
     if (job->reservation)
-        holds_lift(&scheduler->cache, job->reservation);
-    if (plan->gang)
+        holds_lift(&scheduler->cache, job);
+    if (plan->gang) {
         job_each_missing(job, want, plan);
-    else
+        ask_as_gang(plan);
+    } else {
         want_surplus(plan);
+    }
     plan->stage = plan->wants.n ? EVICT_COLLECT : EVICT_DONE;
     return plan;
 }
@@ -73,9 +89,13 @@ struct evict_plan *evict_plan_new(struct scheduler *scheduler, struct sched_job 
 
 bool evict_allows(struct evict_plan *plan, const struct task_group *group)
 {
+    const struct evict_want *wanted = plan->wants.items;
+    while (wanted->group != group)
+        wanted++;
+    const struct pod_class cls = {.request = wanted->asked};
     buf_reset(&plan->why);
-    return config_allocatable(plan->scheduler->config, evict_cache(plan), plan->job->queue,
-                              group->cls, &plan->why);
+    return config_allocatable(plan->scheduler->config, evict_cache(plan), plan->job->queue, &cls,
+                              &plan->why);
 }
 
 struct fit_table *evict_table_of(struct evict_plan *plan, const struct task_group *group)
@@ -459,14 +479,18 @@ void evict_plan_free(struct evict_plan *plan)
     config_turn_over(plan->scheduler->config, plan->job);
     statement_clear(&plan->statement);
     budget_tally_clear(&plan->tally);
+    map_clear(&plan->exempt);
     heap_clear(&plan->queue);
     free(plan->sites);
     free(plan->by_node);
     free(plan->node_first);
+    evict_givers_clear(&plan->own_givers);
     vec_clear(&plan->owners);
     vec_clear(&plan->candidates);
     vec_clear(&plan->leaving);
     vec_clear(&plan->units);
+    for (size_t i = 0; i < plan->wants.n; i++)
+        resource_set_clear(&plan->wants.items[i].asked);
     vec_clear(&plan->wants);
     vec_clear(&plan->order);
     vec_clear(&plan->returned);

@@ -32,6 +32,7 @@
 #ifndef PUMICE_SCHEDULER_EVICT_PLAN_H
 #define PUMICE_SCHEDULER_EVICT_PLAN_H
 
+#include "scheduler/evict/givers.h"
 #include "scheduler/scheduler.h"
 
 struct evict_rules {
@@ -39,6 +40,7 @@ struct evict_rules {
     bool inside;      /* victims are pods of the job itself, of lower rank; else of other jobs */
     bool whole;       /* gangs may be taken whole */
     bool break_gangs; /* single pods of a gang may be taken, whatever becomes of the rest */
+    struct evict_givers *givers; /* borrowed; of the action, NULL: the plan looks for them itself */
 };
 
 enum evict_outcome {

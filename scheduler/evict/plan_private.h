@@ -69,6 +69,7 @@ struct evict_site {
 struct evict_want {
     const struct task_group *group; /* borrowed */
     uint32_t count, placed;
+    struct resource_set asked; /* of the queue, for one of them */
 };
 
 /* A pod that is taken to be gone, for it is on its way out. */
@@ -95,11 +96,12 @@ struct evict_plan {
     enum evict_stage stage;
     enum evict_outcome outcome;
     bool gang;   /* all that it wants, or nothing */
-    bool ranked; /* the plugin priority has a say */
+    bool ranked; /* the more important take from the less by some rule */
     int64_t wall_ns;
     int64_t due_ns; /* see evict_plan_due */
 
-    size_t cursor; /* into the map of jobs, the nodes or the units, by stage */
+    struct evict_givers own_givers; /* unless the rules have them */
+    size_t cursor;                  /* into the givers, the nodes or the units, by stage */
     VEC(struct evict_owner) owners;
     VEC(struct evict_candidate) candidates; /* by owner, in the order in which they would go */
     uint32_t *by_node;                      /* candidates by node, else in their order */
@@ -107,6 +109,7 @@ struct evict_plan {
     VEC(struct evict_leaving) leaving;
     VEC(struct evict_unit) units; /* number of one: its index + 1 */
     struct budget_tally tally;
+    struct map exempt; /* UIDs of PodGroups whose pods do not go: losses.h */
 
     VEC(struct evict_want) wants;
     size_t want; /* that is being placed */
@@ -168,6 +171,8 @@ bool evict_estimate(struct evict_plan *plan, const struct sched_node *node,
 /* ---- units.c ---------------------------------------------------------------------------------
  */
 
+/* Whether plugins let no pod of the job go, whichever pod of the job that waits it were for. */
+bool evict_keeps(struct evict_plan *plan, const struct sched_job *job);
 /* Whether plugins and budgets would let the pod go if it were the only one, for any pod of the job
  * that waits: else it does not go with others either. */
 bool evict_lets_go(struct evict_plan *plan, const struct sched_task *victim);

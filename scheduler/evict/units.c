@@ -10,17 +10,26 @@
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
+/* Of plan->asked, for the sake of that pod. Pods of one queue have the same right to their room
+ * unless a plugin ranks them: else they would take it from each other in turn. (Whole jobs give way
+ * to those of higher priority alone, queues to those that are entitled.) */
+static struct eviction eviction_of(const struct evict_plan *plan, const struct sched_task *task)
+{
+    return (struct eviction){.kind = plan->rules.kind,
+                             .ranked = plan->rules.kind == EVICT_PREEMPT,
+                             .cache = &plan->scheduler->cache,
+                             .job = plan->job,
+                             .task = eviction_for_job(plan->rules.kind) ? NULL : task,
+                             .candidates = plan->asked.items,
+                             .n = plan->asked.n};
+}
+
 /* Asks the plugins about plan->asked; the answers are in plan->answers. How many may go. */
 static size_t ask(struct evict_plan *plan, const struct sched_task *task)
 {
     while (plan->answers.n < plan->asked.n)
         vec_push(&plan->answers, false);
-    struct eviction eviction = {.kind = plan->rules.kind,
-                                .cache = evict_cache(plan),
-                                .job = plan->job,
-                                .task = eviction_for_job(plan->rules.kind) ? NULL : task,
-                                .candidates = plan->asked.items,
-                                .n = plan->asked.n};
+    const struct eviction eviction = eviction_of(plan, task);
     evict_cache(plan)->work += plan->asked.n;
     return config_evictable(plan->scheduler->config, &eviction, plan->answers.items);
 }
@@ -31,6 +40,17 @@ static bool budgets_let_go(struct evict_plan *plan, const struct sched_task *vic
         return false;
     budget_tally_give_back(&plan->tally, victim->pod);
     return true;
+}
+
+bool evict_keeps(struct evict_plan *plan, const struct sched_job *job)
+{
+    bool keeps = true;
+    for (size_t i = 0; i < plan->wants.n && keeps; i++) {
+        const struct eviction eviction =
+            eviction_of(plan, evict_next_of(plan->wants.items[i].group));
+        keeps = config_keeps_job(plan->scheduler->config, &eviction, job);
+    }
+    return keeps;
 }
 
 bool evict_lets_go(struct evict_plan *plan, const struct sched_task *victim)

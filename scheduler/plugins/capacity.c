@@ -146,6 +146,23 @@ static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *
     return VOTE_PERMIT;
 }
 
+/* All kinds of its pods are asked about, which are few. */
+static bool keeps_job(struct plugin *plugin, const struct eviction *eviction,
+                      const struct sched_job *job)
+{
+    if (!eviction_between_queues(eviction->kind) || !job->queue)
+        return false;
+    const struct resource_set *held = &job->queue->allocated;
+    const struct share_node *node = ledger_node(plugin->state, job->queue);
+    bool keeps = true;
+    for (size_t i = 0; node && keeps && i < job->groups.n; i++) {
+        const struct resource_set *request = &job->groups.items[i]->cls->request;
+        keeps = !job->groups.items[i]->placed || !keeps_guarantee(node, held, request) ||
+                !is_beyond(eviction, node, held, request);
+    }
+    return keeps;
+}
+
 /* Others give way to what the queue deserves of all that is asked for and that it deserves any of.
  * What is above the queue limits it once they are gone, as it limits all. */
 static bool preemptive(struct plugin *plugin, const struct cache *cache,
@@ -220,6 +237,7 @@ const struct plugin_type plugin_capacity = {.name = "capacity",
                                             .job_enqueueable = job_enqueueable,
                                             .queue_figure = queue_figure,
                                             .evictable = evictable,
+                                            .keeps_job = keeps_job,
                                             .protects = true,
                                             .preemptive = preemptive,
                                             .victim_queue_order = victim_queue_order};

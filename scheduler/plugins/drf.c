@@ -9,9 +9,6 @@
 #include "scheduler/shares/leaving.h"
 #include "scheduler/shares/ledger.h"
 
-/* Shares that differ by less count as equal when it is about whose pods are evicted. */
-#define SHARE_TOLERANCE 1e-6
-
 struct drf {
     uint64_t state;                     /* of the cache the tree was made from; 0: none is made */
     struct hdrf_node *root;             /* owned */
@@ -33,8 +30,9 @@ static int job_order(const struct plugin *plugin, const struct sched_job *a,
     return (share_a > share_b) - (share_a < share_b);
 }
 
-/* A pod gives way when its job, without it and those before it, still has as much as the job that
- * wants its room would have. */
+/* A pod gives way when its job has more than the job that wants its room, and without it, and those
+ * before it, still as much as that would have. To the least bit: what is equal within a tolerance
+ * could be taken back. (Equal parts of different amounts are equal as doubles, too.) */
 static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *eviction, bool *may)
 {
     struct leaving leaving = {0};
@@ -43,16 +41,28 @@ static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *
         return VOTE_ABSTAIN;
     struct resource_set wants = resource_set_copy(&eviction->job->allocated);
     resource_set_add(&wants, &eviction->task->pod->cls->request, 1);
-    double share = cache_dominant_share(eviction->cache, &wants);
+    double share = cache_dominant_share(eviction->cache, &eviction->job->allocated);
+    double wanted = cache_dominant_share(eviction->cache, &wants);
     for (size_t i = 0; i < eviction->n; i++) {
         const struct sched_task *task = eviction->candidates[i];
         struct resource_set *left = leaving_of(&leaving, task->job, &task->job->allocated);
         resource_set_add(left, &task->pod->cls->request, -1);
-        may[i] = share - cache_dominant_share(eviction->cache, left) <= SHARE_TOLERANCE;
+        may[i] = share < cache_dominant_share(eviction->cache, &task->job->allocated) &&
+                 wanted <= cache_dominant_share(eviction->cache, left);
     }
     resource_set_clear(&wants);
     leaving_clear(&leaving);
     return VOTE_PERMIT;
+}
+
+/* Its pods would have to leave it as much as it holds now. */
+static bool keeps_job(struct plugin *plugin, const struct eviction *eviction,
+                      const struct sched_job *job)
+{
+    (void)plugin;
+    return eviction->kind == EVICT_PREEMPT &&
+           cache_dominant_share(eviction->cache, &job->allocated) <=
+               cache_dominant_share(eviction->cache, &eviction->job->allocated);
 }
 
 /* ---- the tree of queues ---------------------------------------------------------------------- */
@@ -218,4 +228,5 @@ const struct plugin_type plugin_drf = {.name = "drf",
                                        .queue_order = queue_order,
                                        .order_moves = order_moves,
                                        .turn_over = turn_over,
-                                       .evictable = evictable};
+                                       .evictable = evictable,
+                                       .keeps_job = keeps_job};

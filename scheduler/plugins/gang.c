@@ -83,6 +83,13 @@ static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *
     return VOTE_PERMIT;
 }
 
+static bool keeps_job(struct plugin *plugin, const struct eviction *eviction,
+                      const struct sched_job *job)
+{
+    (void)plugin;
+    return !eviction_for_job(eviction->kind) && (int64_t)job_have(job) <= job->min_member;
+}
+
 /* Those that nobody wants the room of: a job keeps its minimum. */
 static void spare(struct plugin *plugin, const struct cache *cache,
                   const struct sched_task *const *tasks, size_t n, bool *go)
@@ -117,6 +124,7 @@ const struct plugin_type plugin_gang = {.name = "gang",
                                         .job_ready = job_ready,
                                         .job_possible = job_possible,
                                         .evictable = evictable,
+                                        .keeps_job = keeps_job,
                                         .protects = true,
                                         .spare = spare,
                                         .job_starving = job_starving,

@@ -42,6 +42,14 @@ static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *
     return VOTE_PERMIT;
 }
 
+static bool keeps_job(struct plugin *plugin, const struct eviction *eviction,
+                      const struct sched_job *job)
+{
+    (void)plugin;
+    return !eviction_between_queues(eviction->kind) && job != eviction->job &&
+           job->priority >= eviction->job->priority;
+}
+
 /* Any pod that waits. */
 static bool job_starving(const struct plugin *plugin, const struct sched_job *job)
 {
@@ -53,4 +61,5 @@ const struct plugin_type plugin_priority = {.name = "priority",
                                             .job_order = job_order,
                                             .task_order = task_order,
                                             .evictable = evictable,
+                                            .keeps_job = keeps_job,
                                             .job_starving = job_starving};

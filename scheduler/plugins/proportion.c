@@ -218,6 +218,16 @@ static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *
     return VOTE_PERMIT;
 }
 
+static bool keeps_job(struct plugin *plugin, const struct eviction *eviction,
+                      const struct sched_job *job)
+{
+    struct proportion *proportion = plugin->state;
+    if (!eviction_between_queues(eviction->kind) || !job->queue)
+        return false;
+    const struct share_node *node = ledger_node(&proportion->ledger, job->queue);
+    return !node || !is_beyond(node, &job->queue->allocated);
+}
+
 /* Others give way to what is within the share of the queue. */
 static bool preemptive(struct plugin *plugin, const struct cache *cache,
                        const struct sched_queue *queue, const struct resource_set *request)
@@ -240,5 +250,6 @@ const struct plugin_type plugin_proportion = {.name = "proportion",
                                               .job_enqueueable = job_enqueueable,
                                               .queue_figure = queue_figure,
                                               .evictable = evictable,
+                                              .keeps_job = keeps_job,
                                               .protects = true,
                                               .preemptive = preemptive};

@@ -32,7 +32,8 @@ TESTS = {"scheduler": {
     "test_slow_scorer": "every decision against a slow scorer, shipped configuration"},
          "eviction": {
     "test_evict_brute": "whom to evict for a job: every decision against all sets of victims there are",
-    "test_evict_rest": "jobs come, evicted ones are made again; evictions end, gangs are whole"}}
+    "test_evict_rest": "jobs come, evicted ones are made again; evictions end, gangs are whole",
+    "test_evict_wild": "the same, whatever the configuration"}}
 ABOUT = {"scheduler": "After every cycle no node is over its allocatable, no queue over its capability, and every sum of "
                       "the cache equals a recount; at rest no gang is there in part. Steps of a seed: 60, of the slow "
                       "scorer 80.",

@@ -5,10 +5,8 @@
  *
  * A failing seed is repeated with PUMICE_SEED: see property.h.
  */
-#include "property.h"
+#include "rest.h"
 
-#define SECOND NSEC_PER_SEC
-#define GRACE (2 * NSEC_PER_SEC)
 #define REST 180 /* seconds within which evictions end */
 
 /* Whether a job may have others evicted for pods above its minimum. */
@@ -51,67 +49,7 @@ static const char *const confs[] = {
     CONF(WHOLE, GREEDY, "false", "false", "capacity"),
 };
 
-/* ---- kubelets and the job controller --------------------------------------------------------- */
-
-static void make_again(struct cluster *c, struct test_pod *pod)
-{
-    pod->gone = true;
-    show_pod(c, pod);
-    cleanup_free char *name = xstrdup(pod->name);
-    add_pod_labelled(c, name, pod->group, pod->role, pod->labels, pod->spec);
-}
-
-/* Pods of this role are on a node whose kubelet does not end them. */
-#define STUCK "stuck"
-
-/* One second goes by; how many were evicted in it. */
-static unsigned tick(struct cluster *c)
-{
-    unsigned evicted = 0;
-    run_for(c, SECOND);
-    for (size_t i = 0; i < c->pod_list.n; i++) {
-        struct test_pod *pod = c->pod_list.items[i];
-        if (pod->gone)
-            continue;
-        if (pod->deleted && strcmp(pod->role, STUCK) == 0)
-            continue;
-        if (pod->deleted && loop_wall(c->loop) >= pod->deletion_ns) {
-            if (getenv("PUMICE_SEED"))
-                print_message("%s of %s went from %s\n", pod->name, pod->group, pod->node);
-            make_again(c, pod);
-            evicted++;
-        } else if (pod->deleted || (pod->node[0] && strcmp(pod->phase, "Pending") == 0)) {
-            pod->phase = "Running";
-            show_pod(c, pod);
-        }
-    }
-    return evicted;
-}
-
-static unsigned ticks(struct cluster *c, unsigned seconds)
-{
-    unsigned evicted = 0;
-    for (unsigned i = 0; i < seconds; i++)
-        evicted += tick(c);
-    return evicted;
-}
-
 /* ---- what there is --------------------------------------------------------------------------- */
-
-static struct cluster *rest_new(const char *conf)
-{
-    struct cluster *c = cluster_new(conf);
-    c->grace_ns = GRACE;
-    cache_budgets_known(&c->scheduler->cache);
-    for (int i = 0; i < 4; i++) {
-        cleanup_free char *json = xasprintf(
-            "{\"metadata\":{\"name\":\"c%d\",\"uid\":\"c-%d\",\"resourceVersion\":\"%llu\"},"
-            "\"value\":%d}",
-            i, i, (unsigned long long)++c->rv, i);
-        show(c->priorityclasses, false, false, str_of(json));
-    }
-    return c;
-}
 
 static void add_job(struct cluster *c, const char *name, const char *queue, unsigned priority,
                     unsigned min, unsigned count, const char *cpu)
@@ -234,6 +172,73 @@ static void priorities_of_other_queues_do_not_matter(void **state)
     assert_int_equal(ticks(c, REST), 0);
     check(c);
     cluster_free(c);
+}
+
+/* The more important kind of its pods would take the room that was made for the others. */
+static void pods_go_where_they_were_to_be(void **state)
+{
+    (void)state;
+    struct cluster *c = rest_new(SHIPPED);
+    add_nodes(c, 1, 3);
+    add_queue(c, "q", "", "\"weight\":1");
+    add_job(c, "low", "q", 0, 3, 3, "1");
+    (void)ticks(c, 10);
+    add_group(c, "high", "\"queue\":\"q\",\"minMember\":3,\"priorityClassName\":\"c2\"");
+    add_pods(c, "high", "w", 3, "1");
+    cleanup_free char *spec = cpu_spec("3");
+    (void)add_pod_labelled(c, "high-v-0", "high", "v", "\"volcano.sh/task-priority\":\"5\"", spec);
+    assert_int_equal(ticks(c, REST), 3);
+    assert_int_equal(bound(c, "high", "w"), 3);
+    assert_int_equal(ticks(c, REST), 0);
+    check(c);
+    cluster_free(c);
+}
+
+/* Others are evicted for the share of the queue alone: the job is placed beside them at once. Those
+ * who were not asked yet go all the same, or the queue would have more than it may, and a part of a
+ * gang. */
+static void what_the_queue_gave_is_gone(void **state)
+{
+    (void)state;
+    struct cluster *c = rest_new(CAPACITY);
+    add_nodes(c, 6, 8);
+    add_queue(c, "q", "", "\"capability\":{\"cpu\":\"24\"}");
+    add_job(c, "low", "q", 0, 24, 24, "1");
+    (void)ticks(c, 10);
+    c->fake->latency_ns = SECOND;
+    add_job(c, "high", "q", 2, 24, 24, "1");
+    assert_int_equal(ticks(c, REST), 24);
+    assert_int_equal(bound(c, "high", NULL), 24);
+    assert_int_equal(bound(c, "low", NULL), 0);
+    assert_int_equal(ticks(c, REST), 0);
+    check(c);
+    cluster_free(c);
+}
+
+/* Without a plugin that says whose claim is the stronger one. */
+static void nobody_takes_from_equals(void **state)
+{
+    static const char *const equals[] = {
+        "actions: \"allocate, preempt\"\ntiers:\n- plugins:\n  - name: gang\n"
+        "    enablePreemptable: false\n  - name: conformance\n  - name: predicates\n",
+        "actions: \"allocate, reclaim\"\ntiers:\n- plugins:\n  - name: priority\n  - name: gang\n"
+        "    enableReclaimable: false\n  - name: conformance\n  - name: predicates\n",
+        "actions: \"allocate, gangreclaim\"\ntiers:\n- plugins:\n  - name: priority\n"
+        "  - name: gang\n  - name: conformance\n  - name: predicates\n",
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(equals); i++) {
+        struct cluster *c = rest_new(equals[i]);
+        add_nodes(c, 1, 4);
+        add_queue(c, "q", "", "\"weight\":1");
+        add_queue(c, "r", "", "\"weight\":1");
+        add_job(c, "first", "q", 0, 4, 4, "1");
+        (void)ticks(c, 10);
+        add_job(c, "second", i ? "r" : "q", 3, 4, 4, "1");
+        assert_int_equal(ticks(c, REST), 0);
+        assert_int_equal(bound(c, "first", NULL), 4);
+        cluster_free(c);
+    }
 }
 
 /* What had been found in vain is looked at again once those who might go run. */
@@ -376,11 +381,6 @@ static void who_does_not_leave_is_not_waited_for(void **state)
 
 /* ---- at random ------------------------------------------------------------------------------- */
 
-static unsigned below(struct rng *rng, unsigned n)
-{
-    return (unsigned)rng_below(rng, n);
-}
-
 static void add_queues(struct cluster *c, struct rng *rng, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -400,18 +400,6 @@ static void add_random_job(struct cluster *c, struct rng *rng, unsigned number, 
     unsigned count = 1 + below(rng, 8), min = 1 + below(rng, count);
     const char *cpu = below(rng, 3) ? "1" : "2";
     add_job(c, name, queue, below(rng, 4), min, count, cpu);
-}
-
-/* A gang that has started has its minimum. */
-static void check_gangs(struct cluster *c)
-{
-    for (size_t i = 0; i < c->group_list.n; i++) {
-        const struct test_group *group = c->group_list.items[i];
-        const struct sched_job *job = cache_job(&c->scheduler->cache, "ns", group->name);
-        unsigned there = bound(c, group->name, NULL);
-        if (there && (int64_t)there < job->min_member)
-            fail_msg("%s has %u of %d pods", group->name, there, job->min_member);
-    }
 }
 
 static void live(uint64_t seed, unsigned steps)
@@ -476,6 +464,9 @@ int main(void)
         cmocka_unit_test(pods_above_the_minimum_come),
         cmocka_unit_test(victims_do_not_take_the_share_back),
         cmocka_unit_test(priorities_of_other_queues_do_not_matter),
+        cmocka_unit_test(pods_go_where_they_were_to_be),
+        cmocka_unit_test(what_the_queue_gave_is_gone),
+        cmocka_unit_test(nobody_takes_from_equals),
         cmocka_unit_test(borrowers_give_back_once_they_run),
         cmocka_unit_test(a_job_that_may_go_now_goes),
         cmocka_unit_test(pods_that_may_go_now_go),

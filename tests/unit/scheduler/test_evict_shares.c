@@ -105,6 +105,27 @@ static void the_largest_part_is_the_share(void **state)
     bare_free(b);
 }
 
+/* Two have 30 of 100 bytes, their largest part: neither takes CPUs from the other, which would take
+ * them back. One that has less takes them. */
+static void equals_give_nothing(void **state)
+{
+    struct bare *b = world_new();
+    (void)state;
+    put_job(b, "a", "default", 2, 1, 15);
+    put_job(b, "b", "default", 2, 1, 15);
+    put_job(b, "c", "default", 1, 0, 29);
+    put_waiting(b, "a", 1, 0);
+    put_waiting(b, "b", 1, 0);
+    put_waiting(b, "c", 1, 0);
+    put_pod(b, "b-cpu", "b",
+            ",\"nodeName\":\"n\",\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]",
+            "\"phase\":\"Running\"");
+    assert_victims(b, DRF, EVICT_PREEMPT, "a-w", "b-cpu", "");
+    assert_victims(b, DRF, EVICT_PREEMPT, "b-w", "a-0", "");
+    assert_victims(b, DRF, EVICT_PREEMPT, "c-w", "b-cpu", "b-cpu");
+    bare_free(b);
+}
+
 static void other_evictions_are_none_of_its_business(void **state)
 {
     struct bare *b = world_new();
@@ -175,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_larger_share_gives_until_both_are_equal),
         cmocka_unit_test(the_largest_part_is_the_share),
+        cmocka_unit_test(equals_give_nothing),
         cmocka_unit_test(other_evictions_are_none_of_its_business),
         cmocka_unit_test(queues_give_back_what_is_beyond_their_share),
         cmocka_unit_test(any_resource_is_enough),

@@ -195,12 +195,13 @@ static void a_node_may_be_closed(void **state)
     }
 }
 
-/* A pod of high priority that would have room where the one victim goes for "high". */
-static struct cluster *urgent_cluster(const char *queue)
+/* A gang of high priority, of which one pod would have room where the one victim goes for "high".
+ */
+static struct cluster *urgent_cluster(const char *queue, unsigned pods)
 {
     struct cluster *c = full_cluster(1, 1, false);
-    cleanup_free char *spec =
-        xasprintf("\"minMember\":1,\"priorityClassName\":\"urgent\",\"queue\":\"%s\"", queue);
+    cleanup_free char *spec = xasprintf(
+        "\"minMember\":%u,\"priorityClassName\":\"urgent\",\"queue\":\"%s\"", pods, queue);
     add_queue(c, "other", "", "\"weight\":1");
     decide(c, 1);
     run_for(c, SECOND);
@@ -208,7 +209,7 @@ static struct cluster *urgent_cluster(const char *queue)
          STR("{\"metadata\":{\"name\":\"urgent\",\"uid\":\"pc\",\"resourceVersion\":\"900\"},"
              "\"value\":100}"));
     add_group(c, "urgent", spec);
-    add_pods(c, "urgent", "w", 1, "2");
+    add_pods(c, "urgent", "w", pods, "2");
     run(c);
     return c;
 }
@@ -216,7 +217,7 @@ static struct cluster *urgent_cluster(const char *queue)
 static void higher_priority_takes_the_room(void **state)
 {
     (void)state;
-    struct cluster *c = urgent_cluster("default");
+    struct cluster *c = urgent_cluster("default", 1);
     assert_non_null(job_of(c, "high")->decision); /* nothing is there to take yet */
     check(c);
     show_evicted(c, true);
@@ -226,12 +227,8 @@ static void higher_priority_takes_the_room(void **state)
     cluster_free(c);
 }
 
-/* Between queues their shares count, not the priorities of jobs: whoever gave the room might be the
- * one who takes it, and be evicted for it again. */
-static void higher_priority_of_another_queue_does_not(void **state)
+static void assert_high_is_placed(struct cluster *c)
 {
-    (void)state;
-    struct cluster *c = urgent_cluster("other");
     show_evicted(c, true);
     run(c);
     assert_int_equal(bound(c, "high", NULL), 1);
@@ -239,6 +236,21 @@ static void higher_priority_of_another_queue_does_not(void **state)
     assert_null(job_of(c, "high")->decision);
     check(c);
     cluster_free(c);
+}
+
+/* Between queues their shares count, not the priorities of jobs: whoever gave the room might be the
+ * one who takes it, and be evicted for it again. */
+static void higher_priority_of_another_queue_does_not(void **state)
+{
+    (void)state;
+    assert_high_is_placed(urgent_cluster("other", 1));
+}
+
+/* It would not help the whole of it, and the victims would have gone for nobody. */
+static void higher_priority_that_does_not_fit_does_not(void **state)
+{
+    (void)state;
+    assert_high_is_placed(urgent_cluster("default", 2));
 }
 
 /* ---- leaders and restarts -------------------------------------------------------------------- */
@@ -383,6 +395,7 @@ int main(void)
         cmocka_unit_test(a_node_may_be_closed),
         cmocka_unit_test(higher_priority_takes_the_room),
         cmocka_unit_test(higher_priority_of_another_queue_does_not),
+        cmocka_unit_test(higher_priority_that_does_not_fit_does_not),
         cmocka_unit_test(leadership_is_lost),
         cmocka_unit_test(stops_at_once),
         cmocka_unit_test(places_survive_a_restart),

@@ -56,40 +56,6 @@ static void unlike_pods_have_their_own(void **state)
     cluster_free(c);
 }
 
-static void visit(const struct task_group *group, uint32_t count, void *arg)
-{
-    bool large = resource_set_get(&group->cls->request, RESOURCE_CPU) > 2000;
-    for (uint32_t i = 0; i < count; i++)
-        buf_add_cstr(arg, large ? "M" : "w");
-}
-
-/* Which pods a gang lacks is asked for in the order in which they would be placed: its places are
- * else for others than those that are placed. */
-static void missing_in_the_order_of_placing(void **state)
-{
-    static const struct {
-        const char *spec, *expected;
-    } rows[] = {
-        {"\"minMember\":2", "Mw"},
-        {"\"minMember\":2,\"minTaskMember\":{\"a\":1,\"m\":0}", "wM"},
-        {"\"minMember\":3,\"minTaskMember\":{\"a\":1,\"m\":1}", "wMw"},
-    };
-    (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        struct cluster *c = cluster_open(CONF, false);
-        cleanup_buf struct buf visits = BUF_INIT(64);
-        add_group(c, "gang", rows[i].spec);
-        add_pods(c, "gang", "a", 2, "1");
-        add_pod_spec(c, "gang-m-0", "gang", "m",
-                     ",\"priority\":10,\"containers\":[{\"resources\":{\"requests\":{\"cpu\":"
-                     "\"4\"}}}]");
-        run(c);
-        job_each_missing(job_of(c, "gang"), visit, &visits);
-        assert_true(str_is(buf_str(&visits), rows[i].expected));
-        cluster_free(c);
-    }
-}
-
 /* ---- for whom it is not ---------------------------------------------------------------------- */
 
 /* A gang of which half is gone comes first, and would have room there. */
@@ -206,7 +172,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unlike_pods_have_their_own),
-        cmocka_unit_test(missing_in_the_order_of_placing),
         cmocka_unit_test(not_for_gangs_that_were_cut_off),
         cmocka_unit_test(not_for_gangs_that_do_not_fit),
         cmocka_unit_test(what_is_left_of_a_node_is_for_others),

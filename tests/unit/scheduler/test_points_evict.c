@@ -113,10 +113,18 @@ static int victim_queue_order(const struct plugin *plugin, const struct sched_qu
     return (int)fake_of(plugin)->answer;
 }
 
+static bool keeps_job(struct plugin *plugin, const struct eviction *eviction,
+                      const struct sched_job *job)
+{
+    (void)eviction;
+    (void)job;
+    return fake_of(plugin)->answer != 0;
+}
+
 #define POINTS                                                                                     \
-    .evictable = evictable, .victims = victims, .job_starving = job_starving,                      \
-    .job_pipelined = job_pipelined, .preemptive = preemptive, .task_order = task_order,            \
-    .victim_queue_order = victim_queue_order
+    .evictable = evictable, .keeps_job = keeps_job, .victims = victims,                            \
+    .job_starving = job_starving, .job_pipelined = job_pipelined, .preemptive = preemptive,        \
+    .task_order = task_order, .victim_queue_order = victim_queue_order
 
 static const struct plugin_type full = {.name = "full", POINTS};
 static const struct plugin_type guard = {.name = "guard", POINTS, .protects = true, .spare = spare};
@@ -264,6 +272,71 @@ static void who_may_be_evicted(void **state)
         }
 }
 
+/* Where somebody has to say whose claim is the stronger one, protection alone lets nobody go. */
+static void who_may_be_evicted_by_rank(void **state)
+{
+    static const struct {
+        struct fake plugins[PLUGINS_MOST];
+        const char *result;
+    } rows[] = {
+        {{GUARD(0, "ab")}, ""},
+        {{GUARD(0, "abc"), GUARD(1, "acd")}, ""},
+        {{GUARD(0, "ab"), AT(0, "bc")}, "b"},
+        {{GUARD(0, "abc"), AT(1, "bcd")}, "bc"},
+        {{AT(0, "ab"), GUARD(1, "bc")}, "b"},
+        {{GUARD(0, "ab"), AT(0, NULL)}, ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const struct eviction eviction = {
+            .kind = EVICT_PREEMPT, .ranked = true, .candidates = nobody, .n = CANDIDATES};
+        const struct victim_row row = {.what = "ranked", .result = rows[i].result};
+        bool may[CANDIDATES];
+        struct stage stage;
+        stage_set(&stage, rows[i].plugins, rows[i].plugins[1].present ? 2 : 1);
+        size_t count = config_evictable(&stage.config, &eviction, may);
+        check_marks(&row, may, count);
+    }
+}
+
+/* A tier in which one keeps all of a job lets none of it go; nor does any if that one protects. */
+static void who_is_kept_at_once(void **state)
+{
+#define KEEPS(tier_) {.present = true, .enabled = true, .tier = (tier_), .answer = 1}
+#define HALTS(tier_)                                                                               \
+    {.present = true, .protects = true, .enabled = true, .tier = (tier_), .answer = 1}
+    static const struct {
+        struct fake plugins[PLUGINS_MOST];
+        unsigned n;
+        bool kept, kept_by_rank;
+    } rows[] = {
+        {{NONE}, 1, true, true},
+        {{AT(0, "a")}, 1, false, false},
+        {{KEEPS(0)}, 1, true, true},
+        {{AT(0, "a"), KEEPS(0)}, 2, true, true},
+        {{KEEPS(0), AT(0, "a")}, 2, true, true},
+        {{KEEPS(0), AT(1, "a")}, 2, false, false},
+        {{AT(0, "a"), KEEPS(1)}, 2, false, false},
+        {{KEEPS(0), KEEPS(1)}, 2, true, true},
+        {{AT(0, "a"), HALTS(1)}, 2, true, true},
+        {{HALTS(0), AT(1, "a")}, 2, true, true},
+        {{KEEPS(0), HALTS(0), AT(1, "a")}, 3, true, true},
+        {{GUARD(0, "a")}, 1, false, true},
+        {{GUARD(0, "a"), KEEPS(1)}, 2, false, true},
+        {{OFF("a"), MUTE(1)}, 2, true, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        for (int ranked = 0; ranked < 2; ranked++) {
+            const struct eviction eviction = {.kind = EVICT_PREEMPT, .ranked = ranked};
+            struct stage stage;
+            stage_set(&stage, rows[i].plugins, rows[i].n);
+            if (config_keeps_job(&stage.config, &eviction, NULL) !=
+                (ranked ? rows[i].kept_by_rank : rows[i].kept))
+                fail_msg("row %zu, ranked %d", i, ranked);
+        }
+}
+
 /* Each kind has its own switch, or none. */
 static void switches_of_kinds(void **state)
 {
@@ -376,8 +449,8 @@ static const struct {
      {1, 1, 0}},
     {"a no switched off", ask_pipelined, {MUTE(NO), SAYS(0, YES)}, 2, true, {0, 1}},
 
-    /* All must agree. */
-    {"nobody is against", ask_preemptive, {NONE}, 1, true, {0}},
+    /* All must agree, and one must say so. */
+    {"nobody knows", ask_preemptive, {NONE}, 1, false, {0}},
     {"both for", ask_preemptive, {SAYS(0, 1), SAYS(1, 1)}, 2, true, {1, 1}},
     {"one against", ask_preemptive, {SAYS(0, 1), SAYS(1, 0), SAYS(2, 1)}, 3, false, {1, 1, 0}},
     {"it is switched off", ask_preemptive, {MUTE(0), SAYS(1, 1)}, 2, true, {0, 1}},
@@ -508,6 +581,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_may_be_evicted),
+        cmocka_unit_test(who_may_be_evicted_by_rank),
+        cmocka_unit_test(who_is_kept_at_once),
         cmocka_unit_test(switches_of_kinds),
         cmocka_unit_test(without_candidates_nobody_is_evicted),
         cmocka_unit_test(who_goes_by_itself),
