@@ -145,6 +145,7 @@ static void containers_fill(struct pod_class *cls, const struct pod_demand *dema
         for (uint32_t p = 0; p < container->ports.n && container->kind != CONTAINER_INIT; p++)
             host_ports_add(&cls->ports, &container->ports.items[p]);
     }
+    host_ports_sort(&cls->ports);
     for (size_t i = 0; i < demand->volume_images.n && cls->image_count < LIMIT_POD_IMAGES; i++)
         cls->images[cls->image_count++] = image_name(demand->volume_images.items[i], arena);
 }
