@@ -97,8 +97,8 @@ static int64_t score_of_node(const struct cache *cache, const struct sched_confi
                              const struct fit_table *table, const struct sched_node *node)
 {
     int64_t score = config_score(config, table->cls, node);
-    int64_t images = images_points(cache, table->cls, node) * config->rules.images_weight;
-    score += images * (int64_t)SCORE_UNIT;
+    int64_t images = images_points(cache, table->cls, node);
+    score = score_plus(score, score_of_points(images, config->rules.images_weight));
     if (table->queue)
         score = config_queue_score(config, table->queue, node, score);
     return fit_score(score);

@@ -223,6 +223,37 @@ static void images_are_followed(void **state)
     cluster_free(c);
 }
 
+/* Points of images do not turn round with the largest weights. */
+static void weights_may_be_large(void **state)
+{
+    static const char spec[] =
+        ",\"containers\":[{\"image\":\"a:1\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]";
+    static const char *const weights[] = {"1000", "92233720369", "999999999999",
+                                          "9223372036854775807"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(weights); i++) {
+        cleanup_arena struct arena arena = ARENA_INIT;
+        cleanup_free char *conf =
+            xasprintf("actions: \"enqueue, allocate\"\ntiers:\n- plugins:\n  - name: gang\n"
+                      "  - name: nodeorder\n    arguments:\n      imagelocality.weight: %s\n",
+                      weights[i]);
+        struct cluster *c = cluster_new(conf);
+        add_nodes(c, 3, 8);
+        show(c->nodes, false, false,
+             arena_printf(&arena,
+                          "{\"metadata\":{\"name\":\"n1\",\"uid\":\"n-n1\",\"resourceVersion\":"
+                          "\"%llu\"},\"status\":{\"allocatable\":{\"cpu\":\"2\",\"pods\":\"110\"},"
+                          "\"images\":[{\"names\":[\"a:1\"],\"sizeBytes\":900000000}]}}",
+                          (unsigned long long)++c->rv));
+        add_pod_spec(c, "p", "p", "w", spec);
+        add_group(c, "p", "\"minMember\":1");
+        run(c);
+        assert_string_equal(find_pod(c, "p")->node, "n1");
+        check(c);
+        cluster_free(c);
+    }
+}
+
 /* Who asks for more than is looked at waits, and says so; wherever others have placed it, it
  * counts.
  */
@@ -466,6 +497,7 @@ int main(void)
         cmocka_unit_test(every_resource_counts),
         cmocka_unit_test(node_changes_are_followed),
         cmocka_unit_test(images_are_followed),
+        cmocka_unit_test(weights_may_be_large),
         cmocka_unit_test(pods_that_ask_for_too_much_wait_alone),
         cmocka_unit_test(emptier_nodes_first),
         cmocka_unit_test(tables_equal_a_slow_look),
