@@ -15,6 +15,7 @@
  * looked at for a reservation.
  */
 #include "scheduler/actions/actions.h"
+#include "scheduler/actions/ahead.h"
 #include "scheduler/actions/lending.h"
 #include "scheduler/bind.h"
 #include "scheduler/cycle.h"
@@ -55,6 +56,7 @@ struct allocate {
     enum stage stage;
     struct statement statement;
     bool gang;                           /* it was below its minimum */
+    enum ahead ahead;                    /* whether volumes of a failed gang are made ahead of it */
     size_t bound;                        /* of the statement */
     uint64_t attempt;                    /* number of this one */
     int64_t spent_ns;                    /* what the action had taken when it began */
@@ -71,34 +73,6 @@ struct allocate {
 };
 
 /* ---- which jobs ------------------------------------------------------------------------------ */
-
-/* When jobs do not queue (no enqueue action), they enter here. */
-static void enter_all(struct scheduler *scheduler)
-{
-    struct cache *cache = &scheduler->cache;
-    if (sched_config_has_action(scheduler->config, "enqueue"))
-        return;
-    list_each(link, &cache->admit)
-    {
-        struct sched_job *job = container_of(link, struct sched_job, admit);
-        if (!waiting_may_enter(job) || why_queue(scheduler, job))
-            continue;
-        job->phase = JOB_INQUEUE;
-        cache_file_job(cache, job);
-        cache_dirty(cache, job);
-    }
-}
-
-/* After a failure only a gang whose sum fits again is worth the attempt. */
-static bool sum_fits(const struct cache *cache, const struct sched_job *job)
-{
-    struct resource_set needs = why_gang_needs(job);
-    bool fits = true;
-    for (uint32_t i = 0; i < needs.n && fits; i++)
-        fits = needs.items[i].amount <= resource_vector_get(&cache->free, needs.items[i].id);
-    resource_set_clear(&needs);
-    return fits;
-}
 
 /* Whether the queue has had its share; once it has, that stands for the cycle. */
 static bool is_spent(struct scheduler *scheduler, struct sched_queue *queue, bool look_again)
@@ -146,7 +120,7 @@ static bool is_worth(struct scheduler *scheduler, struct sched_job *job)
     bool failed_before =
         job->tried && job->why.kind == WHY_NODES && !why_is_due_or_later(scheduler, job, WHY_NODES);
     if (!failed_before || job->failed_at == UINT64_MAX ||
-        config_job_ready(scheduler->config, job) || sum_fits(cache, job))
+        config_job_ready(scheduler->config, job) || why_gang_fits(cache, job))
         return true;
     set_failed(cache, job, false);
     return false;
@@ -171,7 +145,7 @@ static struct allocate *allocate_new(struct scheduler *scheduler)
 
 static void *begin(struct scheduler *scheduler)
 {
-    enter_all(scheduler);
+    enqueue_all(scheduler);
     return list_empty(&scheduler->cache.place) ? NULL : allocate_new(scheduler);
 }
 
@@ -260,7 +234,7 @@ static void begin_attempt(struct scheduler *scheduler, struct allocate *allocate
 static bool only_holds(struct scheduler *scheduler, const struct sched_job *job)
 {
     return job->reservation && !why_is_due(scheduler, job, WHY_NODES) &&
-           !sum_fits(&scheduler->cache, job);
+           !why_gang_fits(&scheduler->cache, job);
 }
 
 /* `refused`: its queue could not have it. */
@@ -278,7 +252,7 @@ static bool lend(struct scheduler *scheduler, struct allocate *allocate)
     struct sched_job *job = lending_next(&allocate->lending);
     if (!job)
         return false;
-    if (!sum_fits(&scheduler->cache, job))
+    if (!why_gang_fits(&scheduler->cache, job))
         return true;
     allocate->job = job;
     allocate->lent = allocate->beyond = true;
@@ -292,6 +266,7 @@ static bool pick(struct scheduler *scheduler, struct allocate *allocate)
     if (allocate->mending || allocate->lent) /* other turns are ended by the order */
         config_turn_over(scheduler->config, allocate->job);
     struct heap_node *broken = heap_pop(&allocate->broken);
+    allocate->ahead = AHEAD_NO;
     allocate->mending = allocate->beyond = broken != NULL;
     allocate->lent = false;
     struct sched_job *job =
@@ -398,15 +373,20 @@ static void give_up(struct scheduler *scheduler, struct allocate *allocate)
 {
     if (job_gang_ready(allocate->job) && !allocate->failed && !allocate->refused)
         why_unready(scheduler, allocate->job);
+    if (allocate->ahead == AHEAD_NO)
+        allocate->ahead = ahead_wanted(scheduler, allocate->job, allocate->failed);
     end_search(scheduler, allocate, STAGE_UNDO);
 }
 
 static void step_gang(struct scheduler *scheduler, struct allocate *allocate)
 {
     struct sched_job *job = allocate->job;
+    bool ready = config_job_ready(scheduler->config, job), tried = allocate->ahead == AHEAD_TRIED;
     allocate->again = false;
-    if (config_job_ready(scheduler->config, job))
-        end_search(scheduler, allocate, STAGE_BIND);
+    if (ready && tried)
+        ahead_ask(scheduler, job, &allocate->statement);
+    if (ready)
+        end_search(scheduler, allocate, tried ? STAGE_UNDO : STAGE_BIND);
     else if (!place_gang_pod(scheduler, allocate) && !allocate->again)
         give_up(scheduler, allocate);
 }
@@ -465,6 +445,11 @@ static void step_undo(struct scheduler *scheduler, struct allocate *allocate)
     if (statement_undo(cache, &allocate->statement))
         return;
     holds_restore(cache);
+    if (allocate->ahead == AHEAD_TRIED) {
+        ahead_end(scheduler);
+        begin_hold(allocate, false);
+        return;
+    }
     note_want(scheduler, allocate);
     if (!job->tried && !list_empty(&cache->admit))
         cache_room(cache); /* its claim on what is free has ended */
@@ -472,6 +457,12 @@ static void step_undo(struct scheduler *scheduler, struct allocate *allocate)
     if (allocate->failed && allocate->nodes.n)
         why_gang(scheduler, job, allocate->failed, allocate->would, allocate->signature,
                  buf_str(&allocate->nodes));
+    if (allocate->ahead == AHEAD_WANTED) {
+        allocate->ahead = AHEAD_TRIED;
+        ahead_begin(scheduler);
+        begin_attempt(scheduler, allocate);
+        return;
+    }
     if (!allocate->failed || allocate->miss ||
         !reserve_yield(scheduler, job, allocate->failed->cls)) {
         begin_hold(allocate, allocate->refused);
@@ -577,6 +568,7 @@ static void end(struct scheduler *scheduler, void *state)
     while (allocate->statement.placed.n > allocate->bound &&
            statement_undo(&scheduler->cache, &allocate->statement))
         ;
+    ahead_end(scheduler);
     holds_restore(&scheduler->cache);
     for (size_t i = 0; i < allocate->contended.n; i++)
         allocate->contended.items[i]->contender = NULL;
