@@ -161,15 +161,6 @@ static void sum_free(struct cache *cache, const struct sched_node *node,
     cache_added(cache, exact);
 }
 
-static void charge_ports(struct sched_node *node, const struct pod_class *cls, int sign)
-{
-    for (uint32_t i = 0; i < cls->ports.n; i++)
-        if (sign > 0)
-            host_ports_add(&node->ports, &cls->ports.items[i]);
-        else
-            (void)host_ports_remove(&node->ports, &cls->ports.items[i]);
-}
-
 void cache_charge(struct cache *cache, struct sched_node *node, const struct pod_class *cls,
                   int sign)
 {
@@ -180,11 +171,13 @@ void cache_charge(struct cache *cache, struct sched_node *node, const struct pod
         cache_added(cache, resource_vector_add(&cache->used, request, sign));
     sum_free(cache, node, request, 1);
     node->tasks += (uint32_t)sign;
-    charge_ports(node, cls, sign);
-    if (sign > 0)
+    if (sign > 0) {
+        host_ports_merge(&node->ports, &cls->ports);
         volumes_attach(cache->volumes, cls->volumes, node->name);
-    else
+    } else {
+        host_ports_unmerge(&node->ports, &cls->ports);
         volumes_detach(cache->volumes, cls->volumes, node->name);
+    }
     cache_log_node(cache, node);
     if (sign < 0 && !cache->stating)
         cache_room(cache);

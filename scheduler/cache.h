@@ -227,7 +227,8 @@ struct sched_job {
     uint16_t reserve_ends; /* reservations in a row that ended without its being placed */
     struct evict_decision *decision; /* others are evicted for it (evict/evictor.h), or NULL */
     int64_t evict_ns;                /* nobody may be evicted for it before this loop time */
-    uint16_t evict_ends;             /* decisions in a row that ended without its being placed */
+    int64_t ahead_ns;       /* no volume is to be made ahead of its pods before this loop time */
+    uint16_t evict_ends;    /* decisions in a row that ended without its being placed */
     bool never_fits;        /* when last looked at it would not have fitted the emptied cluster, */
     uint32_t never_version; /* with cache->versions as it was */
 

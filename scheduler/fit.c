@@ -97,8 +97,8 @@ static int64_t score_of_node(const struct cache *cache, const struct sched_confi
                              const struct fit_table *table, const struct sched_node *node)
 {
     int64_t score = config_score(config, table->cls, node);
-    int64_t images = images_points(cache, table->cls, node) * config->rules.images_weight;
-    score += images * (int64_t)SCORE_UNIT;
+    int64_t images = images_points(cache, table->cls, node);
+    score = score_plus(score, score_of_points(images, config->rules.images_weight));
     if (table->queue)
         score = config_queue_score(config, table->queue, node, score);
     return fit_score(score);
@@ -324,12 +324,15 @@ static bool images_moved(const struct cache *cache, const struct sched_config *c
     return moved;
 }
 
-/* Whether its rules about other pods can be counted matters to all nodes at once. */
+/* Whether it is more than is looked at, or its rules about other pods than can be counted, matters
+ * to all nodes at once. */
 static bool rules_moved(struct cache *cache, const struct sched_config *config,
                         struct fit_table *table)
 {
     bool matter = config->rules.pod_affinity || config->rules.spread;
-    const char *refusal = matter ? census_refuses(cache, table->cls) : NULL;
+    const char *refusal = table->cls->excess;
+    if (!refusal && matter)
+        refusal = census_refuses(cache, table->cls);
     bool moved = refusal != table->refusal;
     table->refusal = refusal;
     return moved;

@@ -164,12 +164,10 @@ static int64_t weight_of(const struct node_rules *rules, enum fit_part part)
 static void add_part(const struct fit_table *table, enum fit_part part, int64_t weight,
                      const int64_t *raws, int64_t *sums)
 {
-    double unit = (double)weight * SCORE_UNIT;
     for (uint32_t i = 0; i < table->n; i++)
         if (fits(table, i)) {
-            double score = (double)points_of(table->span[part], part, raws[i]) * unit;
-            score = score > SCORE_MOST ? SCORE_MOST : score < -SCORE_MOST ? -SCORE_MOST : score;
-            sums[i] = fit_score(score_plus(sums[i], (int64_t)score));
+            int64_t points = points_of(table->span[part], part, raws[i]);
+            sums[i] = fit_score(score_plus(sums[i], score_of_points(points, weight)));
         }
 }
 

@@ -149,6 +149,16 @@ struct resource_set why_gang_needs(const struct sched_job *job)
     return needs;
 }
 
+bool why_gang_fits(const struct cache *cache, const struct sched_job *job)
+{
+    struct resource_set needs = why_gang_needs(job);
+    bool fits = true;
+    for (uint32_t i = 0; i < needs.n && fits; i++)
+        fits = needs.items[i].amount <= resource_vector_get(&cache->free, needs.items[i].id);
+    resource_set_clear(&needs);
+    return fits;
+}
+
 /* "needs cpu 384, and cpu 320 is free in the whole cluster: 64 short." for each short resource. */
 static bool add_short(const struct cache *cache, const struct resource_set *needs, struct buf *out)
 {

@@ -56,5 +56,7 @@ void why_surplus(struct scheduler *scheduler, struct sched_job *job, const struc
 
 /* What the pods that are still to be placed for the minimum ask for, in the order of placing. */
 struct resource_set why_gang_needs(const struct sched_job *job);
+/* Whether as much is free in all: after a failure only such a gang is worth another attempt. */
+bool why_gang_fits(const struct cache *cache, const struct sched_job *job);
 
 #endif

@@ -13,6 +13,7 @@ struct host_port {
     int32_t port;
 };
 
+/* Those of a class of pods and of a node are sorted: by port, protocol and address. */
 struct host_ports {
     struct host_port *items; /* owned */
     uint32_t n;
@@ -21,10 +22,15 @@ struct host_ports {
 /* Reads a container's `ports`, the array that comes next, and adds those with a hostPort. */
 void host_ports_read(struct json_reader *reader, struct host_ports *ports);
 void host_ports_add(struct host_ports *ports, const struct host_port *port);
-/* Removes one that is equal to it; false when there is none. */
-bool host_ports_remove(struct host_ports *ports, const struct host_port *port);
+void host_ports_sort(struct host_ports *ports);
 void host_ports_clear(struct host_ports *ports);
-/* Whether any of `wanted` cannot be had beside those in use. */
-bool host_ports_conflict(const struct host_ports *wanted, const struct host_ports *used);
+
+/* All that follow are sorted. */
+
+/* Adds copies of all of `more`; removes one for each of `less`, as far as they are there. */
+void host_ports_merge(struct host_ports *ports, const struct host_ports *more);
+void host_ports_unmerge(struct host_ports *ports, const struct host_ports *less);
+/* Whether any of one cannot be had beside the others. */
+bool host_ports_conflict(const struct host_ports *a, const struct host_ports *b);
 
 #endif

@@ -36,7 +36,10 @@ struct pod_class {
     struct resource_set scoring_weights; /* with `scoring`; resources that are not there count 0 */
     enum pod_scoring scoring;
     bool best_effort; /* asks for nothing but its place */
-    char *key;        /* owned; the content, for finding it again */
+    /* Why such a pod is not placed at all, having more than is looked at of what it asks of nodes
+     * (a constant text); else NULL. That is then left out. */
+    const char *excess;
+    char *key; /* owned; the content, for finding it again */
     size_t key_size;
     uint32_t refs;
     /* The scheduler's own, NULL at first; the holder keeps a reference meanwhile. */

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/ensure.h"
 #include "base/intern.h"
+#include "base/limits.h"
 #include "base/map.h"
 
 static struct {
@@ -139,12 +140,13 @@ static void containers_fill(struct pod_class *cls, const struct pod_demand *dema
     cls->images = xcalloc(most + 1, sizeof(*cls->images));
     for (size_t i = 0; i < demand->containers.n; i++) {
         const struct container_demand *container = &demand->containers.items[i];
-        if (container->image.n)
+        if (container->image.n && cls->image_count < LIMIT_POD_IMAGES)
             cls->images[cls->image_count++] = image_name(container->image, arena);
         for (uint32_t p = 0; p < container->ports.n && container->kind != CONTAINER_INIT; p++)
             host_ports_add(&cls->ports, &container->ports.items[p]);
     }
-    for (size_t i = 0; i < demand->volume_images.n; i++)
+    host_ports_sort(&cls->ports);
+    for (size_t i = 0; i < demand->volume_images.n && cls->image_count < LIMIT_POD_IMAGES; i++)
         cls->images[cls->image_count++] = image_name(demand->volume_images.items[i], arena);
 }
 
@@ -211,6 +213,51 @@ static bool spread_fill(struct pod_class *cls, const struct pod_demand *demand,
     return !json_failed(&reader);
 }
 
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+static void count_term(const struct selector_term *term, size_t *requirements, size_t *named)
+{
+    *requirements += term->n;
+    for (uint32_t i = 0; i < term->n; i++)
+        *named += term->items[i].value_count;
+}
+
+/* All of it is compared with each node. */
+static const char *excess_of(const struct pod_class *cls)
+{
+    size_t requirements =
+        (size_t)cls->node_selector.n + cls->tolerations.n + cls->affinity.n + cls->preferred.n;
+    size_t named = cls->ports.n;
+    for (uint32_t i = 0; i < cls->affinity.n; i++)
+        count_term(&cls->affinity.terms[i], &requirements, &named);
+    for (uint32_t i = 0; i < cls->preferred.n; i++)
+        count_term(&cls->preferred.items[i].term, &requirements, &named);
+    if (requirements > LIMIT_POD_REQUIREMENTS)
+        return "the pod's spec.nodeSelector, spec.tolerations and spec.affinity.nodeAffinity have "
+               "more than " LIMIT_TEXT(LIMIT_POD_REQUIREMENTS) " labels, tolerations, terms and "
+                                                               "expressions, which is the limit";
+    if (named > LIMIT_POD_NAMED)
+        return "the pod's spec.affinity.nodeAffinity and host ports are more than " LIMIT_TEXT(
+            LIMIT_POD_NAMED) " values and ports, which is the limit";
+    if (cls->volumes &&
+        (size_t)cls->volumes->claim_count + cls->volumes->disk_count > LIMIT_POD_VOLUMES)
+        return "the pod's spec.volumes name more than " LIMIT_TEXT(
+            LIMIT_POD_VOLUMES) " claims and disks, which is the limit";
+    return NULL;
+}
+
+/* What it has of ports and volumes counts where others have placed it. */
+static void leave_out(struct pod_class *cls)
+{
+    kube_pairs_clear(&cls->node_selector);
+    cls->node_selector = (struct kube_pairs){NULL, 0};
+    node_selector_clear(&cls->affinity);
+    preferred_terms_clear(&cls->preferred);
+    tolerations_clear(&cls->tolerations);
+}
+
+/* ---- classes --------------------------------------------------------------------------------- */
+
 static bool class_fill(struct pod_class *cls, const struct pod_demand *demand,
                        const struct kube_meta *meta, struct arena *arena)
 {
@@ -218,6 +265,9 @@ static bool class_fill(struct pod_class *cls, const struct pod_demand *demand,
     containers_fill(cls, demand, arena);
     bool good = where_fill(cls, demand, meta, arena) && spread_fill(cls, demand, meta, arena);
     pod_rules_finish(&cls->rules);
+    cls->excess = excess_of(cls);
+    if (cls->excess)
+        leave_out(cls);
     return good;
 }
 

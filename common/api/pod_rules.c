@@ -52,14 +52,11 @@ static void term_read(struct json_reader *reader, struct pod_term *term)
     }
 }
 
-#define TEXT_OF_(number) #number
-#define TEXT_OF(number) TEXT_OF_(number)
-
 /* NULL when there are too many. */
 static struct pod_term *term_add(struct pod_rules *rules, enum pod_term_kind kind)
 {
     if (rules->term_count == LIMIT_POD_TERMS) {
-        rules->excess = "the pod's spec.affinity has more than " TEXT_OF(
+        rules->excess = "the pod's spec.affinity has more than " LIMIT_TEXT(
             LIMIT_POD_TERMS) " terms about other pods, which is the limit";
         return NULL;
     }
@@ -202,7 +199,7 @@ static void spread_read(struct json_reader *reader, struct spread_constraint *sp
 static struct spread_constraint *spread_add(struct pod_rules *rules)
 {
     if (rules->spread_count == LIMIT_POD_SPREADS) {
-        rules->excess = "the pod's spec.topologySpreadConstraints has more than " TEXT_OF(
+        rules->excess = "the pod's spec.topologySpreadConstraints has more than " LIMIT_TEXT(
             LIMIT_POD_SPREADS) " constraints, which is the limit";
         return NULL;
     }
@@ -257,7 +254,7 @@ void pod_rules_finish(struct pod_rules *rules)
         size += selection_size(&rules->spreads[i].pods);
     if (!excess && size > LIMIT_POD_SELECTED)
         excess =
-            "the pod's spec.affinity and spec.topologySpreadConstraints name more than " TEXT_OF(
+            "the pod's spec.affinity and spec.topologySpreadConstraints name more than " LIMIT_TEXT(
                 LIMIT_POD_SELECTED) " labels, values and namespaces, which is the limit";
     if (excess)
         pod_rules_clear(rules);

@@ -122,9 +122,14 @@ void node_selector_clear(struct node_selector *selector)
     *selector = (struct node_selector){NULL, 0, false};
 }
 
-static bool values_hold(const struct selector_requirement *requirement, const char *value)
+/* Texts that are interned are equal when they are one. */
+static bool values_hold(const struct selector_requirement *requirement, const char *value,
+                        bool interned)
 {
     for (uint32_t i = 0; i < requirement->value_count; i++)
+        if (requirement->values[i] == value)
+            return true;
+    for (uint32_t i = 0; i < requirement->value_count && !interned; i++)
         if (strcmp(requirement->values[i], value) == 0)
             return true;
     return false;
@@ -140,13 +145,14 @@ static bool compares(const struct selector_requirement *requirement, const char 
 }
 
 /* `value` is NULL when the label is absent. */
-static bool requirement_matches(const struct selector_requirement *requirement, const char *value)
+static bool requirement_matches(const struct selector_requirement *requirement, const char *value,
+                                bool interned)
 {
     switch (requirement->op) {
     case SELECTOR_IN:
-        return value && values_hold(requirement, value);
+        return value && values_hold(requirement, value, interned);
     case SELECTOR_NOT_IN:
-        return !value || !values_hold(requirement, value);
+        return !value || !values_hold(requirement, value, interned);
     case SELECTOR_EXISTS:
         return value != NULL;
     case SELECTOR_DOES_NOT_EXIST:
@@ -165,7 +171,7 @@ static bool field_matches(const struct selector_requirement *requirement, const 
 {
     bool known = strcmp(requirement->key, "metadata.name") == 0 && requirement->value_count == 1 &&
                  (requirement->op == SELECTOR_IN || requirement->op == SELECTOR_NOT_IN);
-    return known && requirement_matches(requirement, node_name);
+    return known && requirement_matches(requirement, node_name, false);
 }
 
 static bool term_matches(const struct selector_term *term, const char *node_name,
@@ -176,7 +182,7 @@ static bool term_matches(const struct selector_term *term, const char *node_name
         bool matches =
             requirement->field
                 ? field_matches(requirement, node_name)
-                : requirement_matches(requirement, kube_pairs_get(labels, requirement->key));
+                : requirement_matches(requirement, kube_pairs_get(labels, requirement->key), true);
         if (!matches)
             return false;
     }
@@ -299,7 +305,7 @@ bool label_selector_matches(const struct label_selector *selector, label_value_f
         return false;
     for (uint32_t i = 0; i < selector->all.n; i++) {
         const struct selector_requirement *requirement = &selector->all.items[i];
-        if (!requirement_matches(requirement, value_of(labels, requirement->key)))
+        if (!requirement_matches(requirement, value_of(labels, requirement->key), false))
             return false;
     }
     return true;
@@ -452,9 +458,8 @@ bool toleration_covers(const struct toleration *toleration, const struct taint *
         return false;
     if (toleration->key[0] == '\0')
         return toleration->exists;
-    if (strcmp(toleration->key, taint->key) != 0)
-        return false;
-    return toleration->exists || strcmp(toleration->value, taint->value) == 0;
+    return toleration->key == taint->key &&
+           (toleration->exists || toleration->value == taint->value);
 }
 
 static bool is_tolerated(const struct taint *taint, const struct tolerations *tolerations)

@@ -2,7 +2,8 @@
  * Where a pod may run: node selectors, node affinity, taints and tolerations; and which pods and
  * namespaces a label selector means. By Kubernetes' rules.
  *
- * Texts are interned. Everything is read from JSON once and matched many times. Loop thread only.
+ * Texts are interned, and so are labels and taints of nodes that they are compared with. Everything
+ * is read from JSON once and matched many times. Loop thread only.
  */
 #ifndef PUMICE_API_SELECTOR_H
 #define PUMICE_API_SELECTOR_H

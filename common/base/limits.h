@@ -25,6 +25,18 @@
 #define LIMIT_POD_TERMS 64
 #define LIMIT_POD_SPREADS 32
 #define LIMIT_POD_SELECTED 1024
+/* Of what one pod asks of nodes: labels of its node selector, tolerations, terms and expressions of
+ * its node affinity; values of these and host ports; claims and disks. Images beyond are not looked
+ * at. */
+#define LIMIT_POD_REQUIREMENTS 512
+#define LIMIT_POD_NAMED 8192
+#define LIMIT_POD_VOLUMES 512
+#define LIMIT_POD_IMAGES 256
+
+/* A limit as it stands here, for messages. */
+#define LIMIT_TEXT(limit) LIMIT_TEXT_(limit)
+#define LIMIT_TEXT_(number) #number
+
 /* In the whole cluster: different selections of pods by these; terms that differ in their selection
  * or their label of nodes. */
 #define LIMIT_SELECTIONS 20000

@@ -20,4 +20,7 @@
 #define ACTION_DECLARE(name) extern const struct action_type action_##name;
 ACTIONS(ACTION_DECLARE)
 
+/* Where jobs do not queue (no action enqueue), all that wait to enter do: for allocate. */
+void enqueue_all(struct scheduler *scheduler);
+
 #endif

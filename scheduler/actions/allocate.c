@@ -15,6 +15,7 @@
  * looked at for a reservation.
  */
 #include "scheduler/actions/actions.h"
+#include "scheduler/actions/ahead.h"
 #include "scheduler/actions/lending.h"
 #include "scheduler/actions/worth.h"
 #include "scheduler/bind.h"
@@ -58,6 +59,7 @@ struct allocate {
     struct statement statement;
     size_t places;                       /* looked at of those that others were evicted for */
     bool gang;                           /* it was below its minimum */
+    enum ahead ahead;                    /* whether volumes of a failed gang are made ahead of it */
     size_t bound;                        /* of the statement */
     uint64_t attempt;                    /* number of this one */
     int64_t spent_ns;                    /* what the action had taken when it began */
@@ -94,7 +96,7 @@ static struct allocate *allocate_new(struct scheduler *scheduler)
 
 static void *begin(struct scheduler *scheduler)
 {
-    worth_enter_all(scheduler);
+    enqueue_all(scheduler);
     return list_empty(&scheduler->cache.place) ? NULL : allocate_new(scheduler);
 }
 
@@ -194,7 +196,7 @@ static bool lend(struct scheduler *scheduler, struct allocate *allocate)
     struct sched_job *job = lending_next(&allocate->lending);
     if (!job)
         return false;
-    if (!worth_fits_in_sum(&scheduler->cache, job))
+    if (!why_gang_fits(&scheduler->cache, job))
         return true;
     allocate->job = job;
     allocate->lent = allocate->beyond = true;
@@ -208,6 +210,7 @@ static bool pick(struct scheduler *scheduler, struct allocate *allocate)
     if (allocate->mending || allocate->lent) /* other turns are ended by the order */
         config_turn_over(scheduler->config, allocate->job);
     struct heap_node *broken = heap_pop(&allocate->broken);
+    allocate->ahead = AHEAD_NO;
     allocate->mending = allocate->beyond = broken != NULL;
     allocate->yielded = false;
     allocate->lent = false;
@@ -346,15 +349,20 @@ static void give_up(struct scheduler *scheduler, struct allocate *allocate)
 {
     if (job_gang_ready(allocate->job) && !allocate->failed && !allocate->refused)
         why_unready(scheduler, allocate->job);
+    if (allocate->ahead == AHEAD_NO)
+        allocate->ahead = ahead_wanted(scheduler, allocate->job, allocate->failed);
     end_search(scheduler, allocate, STAGE_UNDO);
 }
 
 static void step_gang(struct scheduler *scheduler, struct allocate *allocate)
 {
     struct sched_job *job = allocate->job;
+    bool ready = config_job_ready(scheduler->config, job), tried = allocate->ahead == AHEAD_TRIED;
     allocate->again = false;
-    if (config_job_ready(scheduler->config, job))
-        end_search(scheduler, allocate, STAGE_BIND);
+    if (ready && tried)
+        ahead_ask(scheduler, job, &allocate->statement);
+    if (ready)
+        end_search(scheduler, allocate, tried ? STAGE_UNDO : STAGE_BIND);
     else if (!place_gang_pod(scheduler, allocate) && !allocate->again)
         give_up(scheduler, allocate);
 }
@@ -426,6 +434,11 @@ static void step_undo(struct scheduler *scheduler, struct allocate *allocate)
     if (statement_undo(cache, &allocate->statement))
         return;
     holds_restore(cache);
+    if (allocate->ahead == AHEAD_TRIED) {
+        ahead_end(scheduler);
+        begin_hold(allocate, false);
+        return;
+    }
     note_want(scheduler, allocate);
     if (!job->tried && !list_empty(&cache->admit))
         cache_room(cache); /* its claim on what is free has ended */
@@ -433,6 +446,12 @@ static void step_undo(struct scheduler *scheduler, struct allocate *allocate)
     if (allocate->failed && allocate->nodes.n)
         why_gang(scheduler, job, allocate->failed, allocate->would, allocate->signature,
                  buf_str(&allocate->nodes));
+    if (allocate->ahead == AHEAD_WANTED) {
+        allocate->ahead = AHEAD_TRIED;
+        ahead_begin(scheduler);
+        begin_attempt(scheduler, allocate);
+        return;
+    }
     if (!yield(scheduler, allocate)) {
         begin_hold(allocate, allocate->refused);
         return;
@@ -542,6 +561,7 @@ static void end(struct scheduler *scheduler, void *state)
     while (allocate->statement.placed.n > allocate->bound &&
            statement_undo(&scheduler->cache, &allocate->statement))
         ;
+    ahead_end(scheduler);
     holds_restore(&scheduler->cache);
     for (size_t i = 0; i < allocate->contended.n; i++)
         allocate->contended.items[i]->contender = NULL;

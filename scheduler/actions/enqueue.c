@@ -18,6 +18,22 @@ struct enqueue {
     uint64_t state; /* cache_admit_state at the beginning */
 };
 
+void enqueue_all(struct scheduler *scheduler)
+{
+    struct cache *cache = &scheduler->cache;
+    if (sched_config_has_action(scheduler->config, "enqueue"))
+        return;
+    list_each(link, &cache->admit)
+    {
+        struct sched_job *job = container_of(link, struct sched_job, admit);
+        if (!waiting_may_enter(job) || why_queue(scheduler, job))
+            continue;
+        job->phase = JOB_INQUEUE;
+        cache_file_job(cache, job);
+        cache_dirty(cache, job);
+    }
+}
+
 static bool may_try(struct scheduler *scheduler, struct sched_job *job)
 {
     if (!waiting_may_enter(job) || job->refused_at == job_chances(job))

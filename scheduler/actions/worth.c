@@ -4,34 +4,7 @@
 #include "scheduler/actions/worth.h"
 #include "scheduler/holds.h"
 #include "scheduler/reserve.h"
-#include "scheduler/waiting.h"
 #include "scheduler/why.h"
-
-void worth_enter_all(struct scheduler *scheduler)
-{
-    struct cache *cache = &scheduler->cache;
-    if (sched_config_has_action(scheduler->config, "enqueue"))
-        return;
-    list_each(link, &cache->admit)
-    {
-        struct sched_job *job = container_of(link, struct sched_job, admit);
-        if (!waiting_may_enter(job) || why_queue(scheduler, job))
-            continue;
-        job->phase = JOB_INQUEUE;
-        cache_file_job(cache, job);
-        cache_dirty(cache, job);
-    }
-}
-
-bool worth_fits_in_sum(const struct cache *cache, const struct sched_job *job)
-{
-    struct resource_set needs = why_gang_needs(job);
-    bool fits = true;
-    for (uint32_t i = 0; i < needs.n && fits; i++)
-        fits = needs.items[i].amount <= resource_vector_get(&cache->free, needs.items[i].id);
-    resource_set_clear(&needs);
-    return fits;
-}
 
 bool worth_is_spent(struct scheduler *scheduler, struct sched_queue *queue, bool look_again)
 {
@@ -80,7 +53,7 @@ bool worth_trying(struct scheduler *scheduler, struct sched_job *job)
     bool failed_before =
         job->tried && job->why.kind == WHY_NODES && !why_is_due_or_later(scheduler, job, WHY_NODES);
     if (!failed_before || job->failed_at == UINT64_MAX ||
-        config_job_ready(scheduler->config, job) || worth_fits_in_sum(cache, job))
+        config_job_ready(scheduler->config, job) || why_gang_fits(cache, job))
         return true;
     worth_note_failure(cache, job, false);
     return false;
@@ -89,5 +62,5 @@ bool worth_trying(struct scheduler *scheduler, struct sched_job *job)
 bool worth_only_holding(struct scheduler *scheduler, const struct sched_job *job)
 {
     return job->reservation && !why_is_due(scheduler, job, WHY_NODES) &&
-           !worth_fits_in_sum(&scheduler->cache, job);
+           !why_gang_fits(&scheduler->cache, job);
 }

@@ -7,12 +7,8 @@
 
 #include "scheduler/scheduler.h"
 
-/* When jobs do not queue (no enqueue action), they enter here. */
-void worth_enter_all(struct scheduler *scheduler);
 /* Whether the job is worth a try; if not for the share of its queue, it is told. */
 bool worth_trying(struct scheduler *scheduler, struct sched_job *job);
-/* Whether all that a gang lacks is free somewhere. */
-bool worth_fits_in_sum(const struct cache *cache, const struct sched_job *job);
 /* A gang was cut off half-way. */
 bool worth_is_broken(const struct scheduler *scheduler, const struct sched_job *job);
 /* Whether the queue has had its share; once it has, that stands for the cycle. `look_again`: it had

@@ -5,6 +5,7 @@
  * by its argument, but for cordoned nodes and volumes that only one pod may use.
  */
 #include "base/alloc.h"
+#include "base/intern.h"
 #include "scheduler/plugins/plugins.h"
 #include "scheduler/volumes/volumes.h"
 
@@ -12,6 +13,7 @@ struct predicates {
     bool node_affinity, taints, ports, pod_affinity, spread;
     unsigned volume_checks;
     int64_t volume_timeout_ns;
+    struct taint cordon; /* that of cordoned nodes */
 };
 
 static void read_volumes(struct predicates *predicates, struct arguments *arguments)
@@ -37,8 +39,14 @@ static int open_plugin(struct plugin *plugin, struct error *err)
     struct predicates *predicates = xnew(struct predicates);
     struct arguments *arguments = plugin->arguments;
     (void)err;
-    *predicates = (struct predicates){
-        .node_affinity = true, .taints = true, .ports = true, .pod_affinity = true, .spread = true};
+    *predicates =
+        (struct predicates){.node_affinity = true,
+                            .taints = true,
+                            .ports = true,
+                            .pod_affinity = true,
+                            .spread = true,
+                            .cordon = {intern_get(STR("node.kubernetes.io/unschedulable")),
+                                       intern_get(STR("")), TAINT_NO_SCHEDULE}};
     (void)arguments_bool(arguments, "predicate.NodeAffinityEnable", &predicates->node_affinity);
     (void)arguments_bool(arguments, "predicate.TaintTolerationEnable", &predicates->taints);
     (void)arguments_bool(arguments, "predicate.NodePortsEnable", &predicates->ports);
@@ -51,15 +59,17 @@ static int open_plugin(struct plugin *plugin, struct error *err)
 
 static void close_plugin(struct plugin *plugin)
 {
-    free(plugin->state);
+    struct predicates *predicates = plugin->state;
+    intern_put(predicates->cordon.key);
+    intern_put(predicates->cordon.value);
+    free(predicates);
 }
 
 /* A pod that tolerates this taint may run on a cordoned node. */
-static bool tolerates_cordon(const struct pod_class *cls)
+static bool tolerates_cordon(const struct predicates *predicates, const struct pod_class *cls)
 {
-    static const struct taint cordon = {"node.kubernetes.io/unschedulable", "", TAINT_NO_SCHEDULE};
     for (uint32_t i = 0; i < cls->tolerations.n; i++)
-        if (toleration_covers(&cls->tolerations.items[i], &cordon))
+        if (toleration_covers(&cls->tolerations.items[i], &predicates->cordon))
             return true;
     return false;
 }
@@ -68,7 +78,7 @@ static const char *filter(const struct plugin *plugin, const struct pod_class *c
                           const struct node *node)
 {
     const struct predicates *predicates = plugin->state;
-    if (node->unschedulable && !tolerates_cordon(cls))
+    if (node->unschedulable && !tolerates_cordon(predicates, cls))
         return "node(s) were unschedulable";
     if (predicates->node_affinity && !pod_class_selects(cls, node->meta.name, &node->meta.labels))
         return "node(s) didn't match Pod's node affinity/selector";

@@ -32,11 +32,21 @@ static inline double score_fraction(struct score_load load)
     return load.has > 0 && load.would < load.has ? load.would / load.has : 1;
 }
 
+static inline int64_t score_bounded(double score)
+{
+    return (int64_t)(score > SCORE_MOST ? SCORE_MOST : score < -SCORE_MOST ? -SCORE_MOST : score);
+}
+
 /* `part` (-1 to 1) of all points, times `weight`, as a score. */
 static inline int64_t score_of(double part, double weight)
 {
-    double score = part * SCORE_POINTS * weight * SCORE_UNIT;
-    return (int64_t)(score > SCORE_MOST ? SCORE_MOST : score < -SCORE_MOST ? -SCORE_MOST : score);
+    return score_bounded(part * SCORE_POINTS * weight * SCORE_UNIT);
+}
+
+/* Whole points, times `weight`, as a score. */
+static inline int64_t score_of_points(int64_t points, int64_t weight)
+{
+    return score_bounded((double)points * (double)weight * SCORE_UNIT);
 }
 
 /* The sum, at one of the ends where it is beyond. */

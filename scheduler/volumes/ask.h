@@ -21,6 +21,7 @@ struct waiting_claim {
     struct class_record *cls;
     struct volume_record *kept;     /* the volume that is kept for it already, or NULL */
     VEC(struct offer_group) offers; /* what it may have, but for those of single hosts */
+    bool presume;                   /* as of the volumes */
     /* For the node looked at last: */
     struct volume_record *pick; /* what it would have; NULL: one is to be made */
 };

@@ -6,6 +6,7 @@
  */
 #include "base/ensure.h"
 #include "base/intern.h"
+#include "base/log.h"
 #include "scheduler/volumes/binder_private.h"
 
 enum verdict { VERDICT_WAITS, VERDICT_DONE, VERDICT_TROUBLE };
@@ -147,20 +148,14 @@ static void is_late(void *arg)
     look_soon(bind);
 }
 
-struct volume_bind *volume_bind_start(struct volume_binder *binder, const char *uid,
-                                      struct node *node, struct window_flow *flow,
-                                      volume_bind_done_fn *done, void *arg)
+static struct volume_bind *bind_new(struct volume_binder *binder, struct plan *plan,
+                                    struct node *node, volume_bind_done_fn *done, void *arg)
 {
-    struct plan *plan = plan_find(binder->params.volumes, uid);
-    if (!plan)
-        return NULL;
-    ENSURE(!plan->bind);
     struct volume_bind *bind = xnew(struct volume_bind);
     bind->binder = binder;
     bind->plan = plan;
     plan->bind = bind;
     bind->node = node_ref(node);
-    bind->flow = flow;
     bind->done = done;
     bind->arg = arg;
     bind->timeout_ns = binder->params.timeout_ns;
@@ -172,6 +167,33 @@ struct volume_bind *volume_bind_start(struct volume_binder *binder, const char *
         bind->trouble = xstrdup("the scheduler ends");
     look_soon(bind);
     return bind;
+}
+
+struct volume_bind *volume_bind_start(struct volume_binder *binder, const char *uid,
+                                      struct node *node, struct window_flow *flow,
+                                      volume_bind_done_fn *done, void *arg)
+{
+    struct plan *plan = plan_find(binder->params.volumes, uid);
+    if (!plan)
+        return NULL;
+    ENSURE(!plan->bind);
+    struct volume_bind *bind = bind_new(binder, plan, node, done, arg);
+    bind->flow = flow;
+    return bind;
+}
+
+static void ahead_done(const char *trouble, void *arg)
+{
+    (void)arg;
+    if (trouble)
+        log_warn("a volume that pods share could not be made ahead of them error=\"%s\"", trouble);
+}
+
+bool volume_bind_ahead(struct volume_binder *binder, const struct pod_volumes *wanted,
+                       struct node *node)
+{
+    struct plan *plan = plan_ahead(binder->params.volumes, wanted);
+    return plan && bind_new(binder, plan, node, ahead_done, NULL);
 }
 
 /* ---- what the volumes tell ------------------------------------------------------------------- */

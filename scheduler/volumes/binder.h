@@ -63,4 +63,12 @@ struct volume_bind *volume_bind_start(struct volume_binder *binder, const char *
                                       struct node *node, struct window_flow *flow,
                                       volume_bind_done_fn *done, void *arg);
 
+/*
+ * Has the volumes made for which volumes_making_at names `node`, though no pod is bound: nobody
+ * waits for it. What is chosen stays so until the volumes are there, or cannot be made, or are
+ * late. False when there are none.
+ */
+bool volume_bind_ahead(struct volume_binder *binder, const struct pod_volumes *wanted,
+                       struct node *node);
+
 #endif

@@ -5,6 +5,38 @@
 #include "base/intern.h"
 #include "scheduler/volumes/ask.h"
 
+bool choice_is_ahead(const struct choice *choice)
+{
+    const struct claim *claim = choice->claim->object;
+    const unsigned many = ACCESS_READ_WRITE_MANY | ACCESS_READ_ONLY_MANY;
+    return !choice->volume && choice->state == CHOICE_MADE && claim && !claim->selected_node &&
+           (claim->terms.access_modes & many);
+}
+
+static struct choice *ahead_of(const struct volumes *volumes, const char *key)
+{
+    const struct claim_record *claim = claim_find(volumes, key);
+    return claim && claim->choice && choice_is_ahead(claim->choice) ? claim->choice : NULL;
+}
+
+const char *volumes_making_at(const struct volumes *volumes, const struct pod_volumes *wanted)
+{
+    for (uint32_t i = 0; wanted && i < wanted->claim_count; i++) {
+        const struct choice *choice = ahead_of(volumes, wanted->claims[i].key);
+        if (choice)
+            return choice->node;
+    }
+    return NULL;
+}
+
+void volumes_presume_reached(struct volumes *volumes, bool presume)
+{
+    if (volumes->presume == presume)
+        return;
+    volumes->presume = presume;
+    volumes->base_version = ++volumes->version;
+}
+
 struct plan *plan_find(const struct volumes *volumes, const char *uid)
 {
     return map_get(&volumes->plans, str_of(uid));
@@ -98,6 +130,25 @@ bool volumes_assume(struct volumes *volumes, const char *uid, struct pod_volumes
     }
     map_set(&volumes->plans, str_of(plan->uid), plan);
     return true;
+}
+
+struct plan *plan_ahead(struct volumes *volumes, const struct pod_volumes *wanted)
+{
+    struct plan *plan = xnew(struct plan);
+    plan->uid = intern_get(STR_NULL);
+    plan->items = xcalloc(wanted->claim_count + 1, sizeof(*plan->items));
+    for (uint32_t i = 0; i < wanted->claim_count; i++) {
+        struct choice *choice = ahead_of(volumes, wanted->claims[i].key);
+        if (!choice)
+            continue;
+        struct plan_item *item = &plan->items[plan->n++];
+        *item = (struct plan_item){.choice = choice, .plan = plan};
+        list_append(&choice->plans, &item->link);
+    }
+    if (plan->n)
+        return plan;
+    plan_free(volumes, plan);
+    return NULL;
 }
 
 void plan_free(struct volumes *volumes, struct plan *plan)

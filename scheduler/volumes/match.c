@@ -83,6 +83,7 @@ static struct offer_group *group_of(struct waiting_claim *waiting,
 void match_prepare(struct volumes *volumes, struct waiting_claim *waiting)
 {
     const struct claim_record *claim = waiting->claim;
+    waiting->presume = volumes->presume;
     if (claim->choice || claim->object->selected_node)
         return;
     waiting->kept = find_kept(waiting);
@@ -178,6 +179,8 @@ static bool match_decided(struct waiting_claim *waiting, const struct node *node
     waiting->pick = choice ? choice->volume : NULL;
     if (waiting->pick)
         return reaches(waiting->pick, node);
+    if (choice && waiting->presume && choice_is_ahead(choice))
+        return can_be_made(waiting, node);
     const char *place = choice ? choice->node : waiting->claim->object->selected_node;
     return strcmp(place, node->meta.name) == 0 && (choice || can_be_made(waiting, node));
 }

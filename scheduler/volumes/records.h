@@ -140,6 +140,7 @@ struct volumes {
     uint64_t gone_version; /* when a record last went: the version of all that are not there */
     uint64_t base_version; /* when limits or checks last changed: every answer hangs on it */
     unsigned checks;
+    bool presume;   /* volumes that are to be made for several nodes count as reached */
     uint64_t looks; /* at single volumes, since volumes_take_looks was last asked */
 };
 
@@ -182,6 +183,11 @@ void asks_sweep(struct volumes *volumes, bool every);
 /* ---- choices.c ---- */
 
 void choice_changed(struct volumes *volumes, struct choice *choice);
+/* Whether a volume is to be made that pods on several nodes may use, of which nobody has been told.
+ */
+bool choice_is_ahead(const struct choice *choice);
+/* A plan of no pod for such choices of the claims, NULL when there are none. */
+struct plan *plan_ahead(struct volumes *volumes, const struct pod_volumes *wanted);
 /* A write of the choice is over. */
 void choice_release(struct volumes *volumes, struct choice *choice);
 struct plan *plan_find(const struct volumes *volumes, const char *uid);

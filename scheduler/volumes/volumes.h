@@ -100,6 +100,21 @@ void volumes_forget(struct volumes *volumes, const char *uid);
 /* Whether the pod has choices, which must be written before it is bound. */
 bool volumes_has_choices(const struct volumes *volumes, const char *uid);
 
+/* ---- ahead of the pods ------------------------------------------------------------------------
+ */
+
+/*
+ * Pods of a gang may share a claim for which a volume is to be made. Nobody knows from where it
+ * will be reached: until it is there, all of them have to be on the node for which it is asked.
+ * Where that is all that stands in their way, it is made before any of them is bound: binder.h.
+ */
+
+/* The node for which such a volume is to be made for pods like these, by what was chosen and has
+ * not been written yet (interned, borrowed); NULL when there is none. */
+const char *volumes_making_at(const struct volumes *volumes, const struct pod_volumes *wanted);
+/* Whether it counts as reached from wherever its class can make one. */
+void volumes_presume_reached(struct volumes *volumes, bool presume);
+
 /* Every index and count compared with a recount; a constant text on the first difference, else
  * NULL. Costs a look at everything. */
 const char *volumes_audit(const struct volumes *volumes);

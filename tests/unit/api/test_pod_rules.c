@@ -397,6 +397,82 @@ static void what_is_named_has_a_limit(void **state)
     }
 }
 
+/* Adds members that differ, made by a format with one number. */
+#define number_off(out, format, times)                                                             \
+    for (unsigned i_ = 0; i_ < (times); i_++)                                                      \
+    buf_printf(out, "%s" format, i_ ? "," : "", i_)
+
+/* Whether the pod is beyond the limit that the text names, and has nothing to compare then. */
+static bool asks_too_much(struct buf *spec, const char *text)
+{
+    struct pod *pod = decode(spec->p);
+    const struct pod_class *cls = pod->cls;
+    bool excess = cls->excess;
+    if (excess) {
+        assert_non_null(strstr(cls->excess, text));
+        assert_int_equal(cls->tolerations.n + cls->affinity.n + cls->preferred.n, 0);
+        assert_int_equal(cls->node_selector.n, 0);
+        assert_false(cls->affinity.present);
+    }
+    end(pod);
+    buf_reset(spec);
+    return excess;
+}
+
+static void what_is_asked_of_nodes_has_a_limit(void **state)
+{
+    (void)state;
+    cleanup_buf struct buf spec = BUF_INIT(4 << 20);
+    for (unsigned more = 0; more < 2; more++) {
+        buf_add_cstr(&spec, "\"nodeSelector\":{");
+        number_off(&spec, "\"l%u\":\"v\"", LIMIT_POD_REQUIREMENTS + more);
+        buf_add_cstr(&spec, "}");
+        assert_int_equal(asks_too_much(&spec, "more than 512 labels, tolerations, terms and"),
+                         more);
+        buf_add_cstr(&spec, "\"affinity\":{\"nodeAffinity\":{"
+                            "\"preferredDuringSchedulingIgnoredDuringExecution\":[");
+        number_off(&spec,
+                   "{\"weight\":1,\"preference\":{\"matchExpressions\":[{\"key\":\"k%u\","
+                   "\"operator\":\"Exists\"}]}}",
+                   LIMIT_POD_REQUIREMENTS / 2 + more);
+        buf_add_cstr(&spec, "]}}");
+        assert_int_equal(asks_too_much(&spec, "more than 512 labels, tolerations, terms and"),
+                         more);
+        buf_add_cstr(&spec, "\"tolerations\":[");
+        number_off(&spec, "{\"key\":\"k%u\"}", LIMIT_POD_REQUIREMENTS + more);
+        buf_add_cstr(&spec, "]");
+        assert_int_equal(asks_too_much(&spec, "more than 512 labels, tolerations, terms"), more);
+        buf_add_cstr(&spec, "\"affinity\":{\"nodeAffinity\":{"
+                            "\"requiredDuringSchedulingIgnoredDuringExecution\":{"
+                            "\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"k\","
+                            "\"operator\":\"In\",\"values\":[");
+        number_off(&spec, "\"v%u\"", LIMIT_POD_NAMED - 1);
+        buf_add_cstr(&spec, "]}]}]}}},\"containers\":[{\"ports\":[{\"hostPort\":1}");
+        buf_add_cstr(&spec, more ? ",{\"hostPort\":2}]}]" : "]}]");
+        assert_int_equal(asks_too_much(&spec, "are more than 8192 values and ports, which"), more);
+        buf_add_cstr(&spec, "\"volumes\":[{\"name\":\"d\",\"rbd\":{\"image\":\"i\"}},");
+        number_off(&spec, "{\"persistentVolumeClaim\":{\"claimName\":\"c%u\"}}",
+                   LIMIT_POD_VOLUMES - 1 + more);
+        buf_add_cstr(&spec, "]");
+        assert_int_equal(asks_too_much(&spec, "more than 512 claims and disks"), more);
+    }
+}
+
+/* They only say which node is best. */
+static void more_images_are_not_looked_at(void **state)
+{
+    (void)state;
+    cleanup_buf struct buf spec = BUF_INIT(1 << 20);
+    buf_add_cstr(&spec, "\"containers\":[");
+    number_off(&spec, "{\"image\":\"i%u\"}", LIMIT_POD_IMAGES + 1);
+    buf_add_cstr(&spec, "],\"volumes\":[{\"image\":{\"reference\":\"v\"}}]");
+    struct pod *pod = decode(spec.p);
+    assert_int_equal(pod->cls->image_count, LIMIT_POD_IMAGES);
+    assert_int_equal(pod->cls->containers, LIMIT_POD_IMAGES + 1);
+    assert_null(pod->cls->excess);
+    end(pod);
+}
+
 static void broken_rules_are_refused(void **state)
 {
     (void)state;
@@ -432,6 +508,8 @@ int main(void)
         cmocka_unit_test(terms_have_a_limit),
         cmocka_unit_test(constraints_have_a_limit),
         cmocka_unit_test(what_is_named_has_a_limit),
+        cmocka_unit_test(what_is_asked_of_nodes_has_a_limit),
+        cmocka_unit_test(more_images_are_not_looked_at),
         cmocka_unit_test(broken_rules_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
  * Where pods may run and which node is best: rules of nodes and pods, tables against a look at
  * every node, slices of large gangs.
  */
+#include "base/limits.h"
 #include "cluster.h"
 #include "scheduler/census.h"
 #include "volumes.h"
@@ -222,6 +223,68 @@ static void images_are_followed(void **state)
     cluster_free(c);
 }
 
+/* Points of images do not turn round with the largest weights. */
+static void weights_may_be_large(void **state)
+{
+    static const char spec[] =
+        ",\"containers\":[{\"image\":\"a:1\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]";
+    static const char *const weights[] = {"1000", "92233720369", "999999999999",
+                                          "9223372036854775807"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(weights); i++) {
+        cleanup_arena struct arena arena = ARENA_INIT;
+        cleanup_free char *conf =
+            xasprintf("actions: \"enqueue, allocate\"\ntiers:\n- plugins:\n  - name: gang\n"
+                      "  - name: nodeorder\n    arguments:\n      imagelocality.weight: %s\n",
+                      weights[i]);
+        struct cluster *c = cluster_new(conf);
+        add_nodes(c, 3, 8);
+        show(c->nodes, false, false,
+             arena_printf(&arena,
+                          "{\"metadata\":{\"name\":\"n1\",\"uid\":\"n-n1\",\"resourceVersion\":"
+                          "\"%llu\"},\"status\":{\"allocatable\":{\"cpu\":\"2\",\"pods\":\"110\"},"
+                          "\"images\":[{\"names\":[\"a:1\"],\"sizeBytes\":900000000}]}}",
+                          (unsigned long long)++c->rv));
+        add_pod_spec(c, "p", "p", "w", spec);
+        add_group(c, "p", "\"minMember\":1");
+        run(c);
+        assert_string_equal(find_pod(c, "p")->node, "n1");
+        check(c);
+        cluster_free(c);
+    }
+}
+
+/* Who asks for more than is looked at waits, and says so; wherever others have placed it, it
+ * counts.
+ */
+static void pods_that_ask_for_too_much_wait_alone(void **state)
+{
+    cleanup_buf struct buf spec = BUF_INIT(1 << 20);
+    struct cluster *c = cluster_new("actions: \"enqueue, allocate, backfill\"\ntiers:\n- plugins:\n"
+                                    "  - name: gang\n");
+    (void)state;
+    add_nodes(c, 2, 2);
+    buf_add_cstr(&spec, ",\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\"}}}],"
+                        "\"tolerations\":[");
+    for (unsigned i = 0; i <= LIMIT_POD_REQUIREMENTS; i++)
+        buf_printf(&spec, "%s{\"key\":\"k%u\"}", i ? "," : "", i);
+    buf_add_cstr(&spec, "]");
+    struct test_group *group = add_group(c, "g", "\"minMember\":2");
+    add_pod_spec(c, "g-w-0", "g", "w", spec.p);
+    struct test_pod *placed = add_pod_spec(c, "g-w-1", "g", "w", spec.p);
+    snprintf(placed->node, sizeof(placed->node), "n0");
+    show_pod(c, placed);
+    add_gang(c, "other", 3, "1");
+    run(c);
+    assert_int_equal(bound(c, "g", NULL), 1);
+    assert_int_equal(bound(c, "other", NULL), 3);
+    assert_says(group, "2 the pod's spec.nodeSelector, spec.tolerations and "
+                       "spec.affinity.nodeAffinity have more than 512 labels, tolerations, terms "
+                       "and expressions, which is the limit");
+    check(c);
+    cluster_free(c);
+}
+
 static void emptier_nodes_first(void **state)
 {
     (void)state;
@@ -434,6 +497,8 @@ int main(void)
         cmocka_unit_test(every_resource_counts),
         cmocka_unit_test(node_changes_are_followed),
         cmocka_unit_test(images_are_followed),
+        cmocka_unit_test(weights_may_be_large),
+        cmocka_unit_test(pods_that_ask_for_too_much_wait_alone),
         cmocka_unit_test(emptier_nodes_first),
         cmocka_unit_test(tables_equal_a_slow_look),
         cmocka_unit_test(large_gangs_are_sliced),

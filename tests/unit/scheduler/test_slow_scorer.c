@@ -64,8 +64,7 @@ static void charge_pods(const struct cache *cache, struct sched_node *nodes)
             continue;
         nodes[task->node->index].tasks++;
         resource_vector_add(&nodes[task->node->index].used, &task->pod->cls->request, 1);
-        for (uint32_t p = 0; p < task->pod->cls->ports.n; p++)
-            host_ports_add(&nodes[task->node->index].ports, &task->pod->cls->ports.items[p]);
+        host_ports_merge(&nodes[task->node->index].ports, &task->pod->cls->ports);
     }
 }
 
