@@ -8,6 +8,7 @@
  * takes more clusters: see property.h.
  */
 #include "api/namespace.h"
+#include "base/file.h"
 #include "property.h"
 #include "slow_neighbours.h"
 
@@ -409,13 +410,8 @@ static char *shipped_conf(void)
 {
     static const char title[] = "  volcano-scheduler.conf: |\n", indent[] = "    ";
     cleanup_buf struct buf text = BUF_INIT((size_t)1 << 20), conf = BUF_INIT(65536);
-    char piece[4096];
-    size_t size;
-    FILE *file = fopen(MANIFEST, "re");
-    ENSURE(file);
-    while ((size = fread(piece, 1, sizeof(piece), file)) > 0)
-        buf_add(&text, piece, size);
-    (void)fclose(file);
+    struct error err = ERROR_INIT;
+    ENSURE(file_read(MANIFEST, &text, &err) == 0);
     ptrdiff_t at = str_find(buf_str(&text), str_of(title));
     ENSURE(at >= 0);
     struct str rest = str_from(buf_str(&text), (size_t)at + strlen(title)), line;
