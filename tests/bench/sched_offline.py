@@ -455,6 +455,7 @@ def main():
     text = "\n".join(lines).rstrip() + "\n"
     print(text)
     if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
         path = options.out / f"{datetime.now(timezone.utc):%Y-%m-%d}-sched-offline.md"
         path.write_text(text)
         print(f"written: {path}")
