@@ -9,6 +9,7 @@
  */
 #include "kube/lease.h"
 #include "base/alloc.h"
+#include "base/ensure.h"
 #include "base/log.h"
 #include "kube/lease_record.h"
 #include <stdio.h>
@@ -33,6 +34,7 @@ struct lease {
     int64_t sent_ns;            /* when the write under way was last handed on */
     int64_t renewed_ns;         /* sent_ns of the last write that succeeded */
     bool leading;
+    bool hurry;     /* the next attempt is to follow at once */
     bool stale;     /* our version is not the current one: read it first */
     bool stopping;  /* lease_release was called */
     bool giving_up; /* the write under way is the one that gives the Lease up */
@@ -110,18 +112,39 @@ static void add_path(const struct lease *lease, struct buf *path, bool object)
     kube_escape(path, str_of(lease->config.name));
 }
 
+static void ask_for_note(struct lease *lease, const char *holder, struct buf *value)
+{
+    cleanup_arena struct arena arena = ARENA_INIT;
+    const struct lease_note note = {
+        .before = lease->record.exists
+                      ? lease_record_note(&lease->record, lease->config.note_key, &arena)
+                      : STR_NULL,
+        .term_before = lease_term(lease),
+        .term = lease_record_term(&lease->record, holder),
+    };
+    lease->config.note(&note, value, lease->config.note_arg);
+    ENSURE(!value->overflow);
+}
+
 static bool render(struct buf *path, struct buf *body, void *arg)
 {
     struct lease *lease = arg;
+    cleanup_buf struct buf note = BUF_INIT(LEASE_NOTE_MAX);
+    const char *holder = lease->giving_up ? "" : lease->config.identity;
+    if (lease->config.note_key)
+        ask_for_note(lease, holder, &note);
     struct lease_update update = {
         .ns = lease->config.ns,
         .name = lease->config.name,
-        .holder = lease->giving_up ? "" : lease->config.identity,
+        .holder = holder,
         .duration_ns = lease->giving_up ? NSEC_PER_SEC : lease->config.duration_ns,
         .wall_ns = loop_wall(lease->loop),
+        .note_key = lease->config.note_key,
+        .note = buf_str(&note),
     };
     add_path(lease, path, lease->record.exists);
     lease_record_write(&lease->record, &update, body);
+    lease->hurry = false;
     lease->sent_ns = loop_now_fresh(lease->loop);
     return true;
 }
@@ -196,6 +219,8 @@ static void on_written(const struct kube_result *result, void *arg)
     } else if (written) {
         lease->stale = false;
         renewed(lease);
+        if (lease->hurry)
+            loop_timer_set(lease->loop, &lease->attempt, 0);
     } else if (cls == ERROR_CONFLICT || cls == ERROR_EXISTS || cls == ERROR_NOT_FOUND) {
         on_overtaken(lease);
     } else {
@@ -234,12 +259,17 @@ static void on_got(const struct kube_result *result, void *arg)
     lease->get = NULL;
     if (result->error.cls == ERROR_NOT_FOUND && result->outcome == KUBE_ANSWERED) {
         lease->record.exists = false;
-        consider(lease);
+        if (lease->config.once && lease->leading)
+            lose(lease, "somebody has deleted it");
+        else
+            consider(lease);
     } else if (result->error.cls != ERROR_NONE) {
         log_trouble(lease, &result->error);
     } else if (observe(lease, result->body)) {
         consider(lease);
     }
+    if (lease->hurry && !lease->put)
+        loop_timer_set(lease->loop, &lease->attempt, 0);
 }
 
 static void read_lease(struct lease *lease)
@@ -271,6 +301,7 @@ static void cancel_attempt(struct lease *lease)
 static void attempt(struct lease *lease)
 {
     cancel_attempt(lease);
+    lease->hurry = false;
     lease->attempt_ns = loop_now(lease->loop);
     int64_t period = lease->config.retry_period_ns;
     /* Candidates spread out; the leader keeps time. */
@@ -332,6 +363,21 @@ static void finish_release(struct lease *lease)
 {
     loop_timer_cancel(lease->loop, &lease->deadline);
     loop_defer(lease->loop, &lease->done);
+}
+
+int32_t lease_term(const struct lease *lease)
+{
+    return lease->record.exists ? lease->record.transitions : 0;
+}
+
+void lease_hurry(struct lease *lease)
+{
+    if (lease->stopping)
+        return;
+    if (lease->get || lease->put)
+        lease->hurry = true;
+    else
+        loop_timer_set(lease->loop, &lease->attempt, 0);
 }
 
 void lease_release(struct lease *lease, loop_fn *done, void *arg)

@@ -102,24 +102,86 @@ int lease_record_read(struct lease_record *record, struct str json, bool *ret_ch
     return 0;
 }
 
+/* The raw value of a member of an object; empty when it has none. */
+static struct str raw_member(struct str object, const char *name, struct arena *arena)
+{
+    struct json_reader r;
+    struct str key, found = STR_NULL;
+    json_init(&r, object, arena);
+    bool present = !str_empty(object) && json_object(&r);
+    while (present && json_key(&r, &key)) {
+        struct str value = json_raw(&r);
+        if (str_is(key, name))
+            found = value;
+    }
+    return found;
+}
+
+struct str lease_record_note(const struct lease_record *record, const char *key,
+                             struct arena *arena)
+{
+    struct str annotations = raw_member(buf_str(&record->metadata), "annotations", arena);
+    struct str raw = raw_member(annotations, key, arena);
+    struct json_reader r;
+    json_init(&r, raw, arena);
+    return str_empty(raw) ? STR_NULL : json_str(&r);
+}
+
+/* Writes the members of an object but one. */
+static void write_others(struct json_writer *w, struct str object, const char *except,
+                         struct arena *arena)
+{
+    struct json_reader r;
+    struct str key;
+    json_init(&r, object, arena);
+    bool present = !str_empty(object) && json_object(&r);
+    while (present && json_key(&r, &key)) {
+        struct str value = json_raw(&r);
+        if (str_is(key, except))
+            continue;
+        json_w_key(w, key);
+        json_w_raw(w, value);
+    }
+}
+
+static void write_annotations(struct json_writer *w, struct str before,
+                              const struct lease_update *update, struct arena *arena)
+{
+    json_w_member_object(w, "annotations");
+    write_others(w, before, update->note_key, arena);
+    json_w_member_str(w, update->note_key, update->note);
+    json_w_end_object(w);
+}
+
 static void write_metadata(struct json_writer *w, const struct lease_record *record,
                            const struct lease_update *update)
 {
-    if (record->exists) {
-        json_w_member_raw(w, "metadata", buf_str(&record->metadata));
+    cleanup_arena struct arena arena = ARENA_INIT;
+    struct str metadata = buf_str(&record->metadata);
+    if (record->exists && !update->note_key) {
+        json_w_member_raw(w, "metadata", metadata);
         return;
     }
     json_w_member_object(w, "metadata");
-    json_w_member_str(w, "namespace", str_of(update->ns));
-    json_w_member_str(w, "name", str_of(update->name));
+    if (record->exists) {
+        write_others(w, metadata, update->note_key ? "annotations" : "", &arena);
+        metadata = raw_member(metadata, "annotations", &arena);
+    } else {
+        json_w_member_str(w, "namespace", str_of(update->ns));
+        json_w_member_str(w, "name", str_of(update->name));
+        metadata = STR_NULL;
+    }
+    if (update->note_key)
+        write_annotations(w, metadata, update, &arena);
     json_w_end_object(w);
 }
 
 /* A change of hands counts, a renewal does not; giving up keeps the count. */
-static int32_t next_transitions(const struct lease_record *record,
-                                const struct lease_update *update)
+int32_t lease_record_term(const struct lease_record *record, const char *holder)
 {
-    bool taken = record->exists && *update->holder && strcmp(record->holder, update->holder) != 0;
+    bool taken = record->exists && *holder && strcmp(record->holder, holder) != 0;
+    if (!record->exists)
+        return 0;
     return record->transitions + (taken && record->transitions < INT32_MAX ? 1 : 0);
 }
 
@@ -140,7 +202,7 @@ void lease_record_write(const struct lease_record *record, const struct lease_up
     json_w_member_i64(&w, "leaseDurationSeconds", update->duration_ns / NSEC_PER_SEC);
     json_w_member_str(&w, "acquireTime", str_of(renewal ? record->acquire_text : renew));
     json_w_member_str(&w, "renewTime", str_of(renew));
-    json_w_member_i64(&w, "leaseTransitions", next_transitions(record, update));
+    json_w_member_i64(&w, "leaseTransitions", lease_record_term(record, update->holder));
     json_w_end_object(&w);
     json_w_end_object(&w);
 }

@@ -4,6 +4,7 @@
 #ifndef PUMICE_KUBE_LEASE_RECORD_H
 #define PUMICE_KUBE_LEASE_RECORD_H
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/timefmt.h"
@@ -35,7 +36,15 @@ int lease_record_read(struct lease_record *record, struct str json, bool *ret_ch
 struct lease_update {
     const char *ns, *name, *holder;
     int64_t duration_ns, wall_ns;
+    const char *note_key; /* an annotation that is set; NULL: none is */
+    struct str note;      /* its value */
 };
+
+/* leaseTransitions after an update to that holder. */
+int32_t lease_record_term(const struct lease_record *record, const char *holder);
+/* The value of an annotation, a slice of the record or the arena; empty when there is none. */
+struct str lease_record_note(const struct lease_record *record, const char *key,
+                             struct arena *arena);
 
 /* Writes the Lease with `update`; metadata is the record's, or made new without one. */
 void lease_record_write(const struct lease_record *record, const struct lease_update *update,

@@ -131,7 +131,8 @@ void call_fail(struct kube_call *call, enum kube_outcome outcome, enum error_cla
 enum kube_outcome call_outcome(const struct kube_call *call)
 {
     long sent = 0;
-    if (call->spec.method == KUBE_GET || !call->easy)
+    /* What libcurl says before it begins is of the handle's last call. */
+    if (call->spec.method == KUBE_GET || !call->easy || !call->begun)
         return KUBE_NOT_SENT;
     ENSURE(curl_easy_getinfo(call->easy->curl, CURLINFO_REQUEST_SIZE, &sent) == CURLE_OK);
     return sent > 0 || call->body_sent > 0 ? KUBE_IN_DOUBT : KUBE_NOT_SENT;
@@ -141,6 +142,7 @@ static void on_timeout(void *arg)
 {
     struct kube_call *call = arg;
     char why[100];
+    lane_note_gap(call->lane);
     if (call->refused) {
         (void)snprintf(why, sizeof(why), "the body is larger than the %zu bytes allowed",
                        LIMIT_REQUEST_BODY);

@@ -5,7 +5,8 @@
  * one for all else. A call is queued in its lane, becomes active when a connection with a free
  * stream is there, and ends once. libcurl's callbacks never add or remove handles: kube_start and
  * kube_cancel only move calls between lists, and lane_pump, which runs from the loop, does the
- * rest.
+ * rest. After a gap of the loop (loop_gaps) writes of before are not sent any more: those of
+ * which nothing was sent fail as KUBE_NOT_SENT, and a connection with something half sent is cut.
  *
  *     kube_start -> queue -> active -> on_done          transport_curl.c: life of a call
  *                      |        |                       transport_curl_lane.c: when it may run
@@ -63,6 +64,7 @@ struct lane_conn {
     int fd;
     long port;            /* local port, 0 until connected; names the connection */
     int64_t last_byte_ns; /* when something last came in */
+    bool sending;         /* libcurl has more for it than it takes */
 };
 
 struct lane {
@@ -81,6 +83,8 @@ struct lane {
     unsigned conn_limit;        /* what libcurl was told */
     struct kube_call *opener;   /* GET that opens a connection; NULL when there is none */
     int64_t widen_after_ns;     /* no further connection is tried before */
+    uint64_t gaps;              /* of the loop, seen so far */
+    bool outdated;              /* there was one: what was not sent is not to be sent any more */
     struct loop_timer liveness; /* watch lane only */
     struct kube_call *ping;     /* GET that asks for a sign of life; NULL when there is none */
 };
@@ -107,6 +111,7 @@ struct kube_call {
     struct kube_call_spec spec; /* path and body are `path` and `body` below */
     char *path, *body;          /* owned */
     size_t body_sent;           /* bytes handed to libcurl */
+    bool begun;                 /* libcurl has begun to send it */
     bool repeated;              /* libcurl wanted the body again */
     bool fresh;                 /* on a connection of its own making */
     bool refused;               /* the request is larger than allowed: ends at the next turn */
@@ -151,6 +156,8 @@ void lane_activate(struct lane *lane, struct kube_call *call);
 void lane_deactivate(struct lane *lane, struct kube_call *call);
 /* Called by libcurl's callbacks when something comes in for the call. */
 void lane_note_byte(struct lane *lane, struct kube_call *call);
+/* Before libcurl can send anything: after a gap of the loop nothing is sent on any more. */
+void lane_note_gap(struct lane *lane);
 /* Closes the connection of a call that ran out of time if nothing came over it. */
 void lane_suspect(struct lane *lane, const struct kube_call *call);
 /* libcurl's callbacks for sockets; `arg` is the lane. */

@@ -138,7 +138,8 @@ static int on_seek(void *arg, curl_off_t offset, int origin)
 static int on_about_to_send(void *arg, char *remote_ip, char *local_ip, int remote_port,
                             int local_port)
 {
-    const struct kube_call *call = arg;
+    struct kube_call *call = arg;
+    call->begun = true;
     (void)remote_ip;
     (void)local_ip;
     (void)remote_port;

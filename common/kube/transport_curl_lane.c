@@ -140,6 +140,56 @@ void lane_suspect(struct lane *lane, const struct kube_call *call)
         cut(lane, conn, "a request ran out of time and nothing came in");
 }
 
+/* ---- gaps of the loop --------------------------------------------------------------------------
+ */
+
+/* Taking calls out of libcurl may have it send what others left half sent: so that goes first. */
+void lane_note_gap(struct lane *lane)
+{
+    const uint64_t gaps = loop_gaps(lane->transport->loop);
+    if (gaps == lane->gaps || lane->transport->config->any_server)
+        return;
+    lane->gaps = gaps;
+    lane->outdated = true;
+    for (size_t i = 0; i < lane->conns.n; i++)
+        if (lane->conns.items[i].sending)
+            cut(lane, &lane->conns.items[i], "the process stood still with a request half sent");
+}
+
+static bool is_outdated(const struct kube_call *call)
+{
+    return call->spec.method != KUBE_GET && call_outcome(call) == KUBE_NOT_SENT;
+}
+
+static struct kube_call *find_outdated(const struct list *calls)
+{
+    list_each(link, calls)
+    {
+        struct kube_call *call = container_of(link, struct kube_call, link);
+        if (is_outdated(call))
+            return call;
+    }
+    return NULL;
+}
+
+static void drop_outdated(struct lane *lane)
+{
+    struct list queue;
+    struct kube_call *call;
+    list_init(&queue);
+    lane_note_gap(lane);
+    if (!lane->outdated)
+        return;
+    lane->outdated = false;
+    list_each(link, &lane->dying) call_free(container_of(link, struct kube_call, link));
+    while ((call = find_outdated(&lane->queue)) != NULL) {
+        list_remove(&call->link);
+        list_append(&queue, &call->link); /* what their owners ask for now is not meant */
+    }
+    while ((call = find_outdated(&queue)) != NULL || (call = find_outdated(&lane->active)) != NULL)
+        call_fail(call, KUBE_NOT_SENT, ERROR_RETRY, "the process stood still before it was sent");
+}
+
 /* ---- libcurl on the loop --------------------------------------------------------------------- */
 
 /* Ends the calls that libcurl is done with. */
@@ -181,6 +231,7 @@ static bool is_due(const struct lane *lane)
 static void act(struct lane *lane, curl_socket_t fd, int events)
 {
     struct loop *loop = lane->transport->loop;
+    drop_outdated(lane);
     const int64_t end = loop_now_fresh(loop) + STEPS_TIME;
     step(lane, fd, events);
     for (int i = 1; i < STEPS_MOST && is_due(lane) && loop_now_fresh(loop) < end; i++) {
@@ -223,6 +274,9 @@ static int set_socket(CURL *curl, curl_socket_t fd, int what, void *arg, void *s
     if (what == CURL_POLL_OUT || what == CURL_POLL_INOUT)
         events |= LOOP_WRITE;
     loop_fd_set(lane->transport->loop, fd, events, on_socket, lane);
+    for (size_t i = 0; i < lane->conns.n; i++)
+        if (lane->conns.items[i].fd == fd)
+            lane->conns.items[i].sending = events & LOOP_WRITE;
     return 0;
 }
 
@@ -270,6 +324,7 @@ void lane_activate(struct lane *lane, struct kube_call *call)
     call->port = 0;
     call->status = 0;
     call->body_sent = 0;
+    call->begun = false;
     call->repeated = false;
     list_append(&lane->active, &call->link);
     lane->active_count++;
@@ -359,6 +414,7 @@ static bool may_widen(const struct lane *lane)
 static void pump(void *arg)
 {
     struct lane *lane = arg;
+    drop_outdated(lane);
     for (struct kube_call *call; (call = first(&lane->dying)) != NULL;)
         call_free(call);
     if (lane->http1 && lane->conn_limit != LANE_CONNS_HTTP1)
@@ -470,6 +526,7 @@ static void set_multi(struct lane *lane)
 bool lane_init(struct lane *lane, struct curl_transport *transport, const char *name)
 {
     *lane = (struct lane){.transport = transport, .name = name, .multi = curl_multi_init()};
+    lane->gaps = loop_gaps(transport->loop);
     loop_timer_init(&lane->timer, on_timer, lane);
     loop_timer_init(&lane->liveness, check_liveness, lane);
     loop_deferred_init(&lane->pump, pump, lane);

@@ -80,6 +80,7 @@ struct window_request *window_submit(struct window *window, const struct window_
     struct window_request *request = xnew(struct window_request);
     *request = (struct window_request){
         .flow = spec->flow ? spec->flow : &window->own,
+        .gate = spec->gate,
         .render = spec->render,
         .done = spec->done,
         .arg = spec->arg,
@@ -115,16 +116,28 @@ static void try_again(struct window *window, struct window_request *request, int
     loop_timer_set_earlier(window->loop, &window->wake, delay_ns);
 }
 
+/* Tells who waits for it that nothing is in flight any more. */
+static void tell_drained(struct window *window, struct window_gate *gate)
+{
+    if (gate && gate->closed && gate->inflight == 0 && gate->drained)
+        loop_defer(window->loop, gate->drained);
+    if (window->drained && window->busy == 0)
+        loop_defer(window->loop, take_ptr(window->drained));
+}
+
 /* The request's slot is free again. */
 static void leave_flight(struct window *window, struct window_request *request)
 {
     list_remove(&request->link);
+    if (request->gate)
+        request->gate->inflight--;
     if (request->cls == WINDOW_LEASE)
         window->busy_leases--;
     else
         window->busy--;
     if (request->cls == WINDOW_EVENT)
         window->busy_events--;
+    tell_drained(window, request->gate);
 }
 
 static void finish(struct window_request *request, const struct kube_result *result)
@@ -134,7 +147,8 @@ static void finish(struct window_request *request, const struct kube_result *res
 
     request->flow->count--;
     free(request);
-    done(result, arg);
+    if (done)
+        done(result, arg);
 }
 
 static void give_up(struct window_request *request, enum kube_outcome outcome, enum error_class cls,
@@ -155,11 +169,24 @@ static void leave_queue(struct window *window, struct window_request *request)
         window_queue_remove(window, request);
 }
 
+/* It is nobody's from now on, but still in flight. */
+static void disown(struct window *window, struct window_request *request)
+{
+    request->flow->count--;
+    request->flow = &window->own;
+    request->flow->count++;
+    request->done = NULL;
+}
+
 bool window_cancel(struct window *window, struct window_request *request)
 {
     bool sent = request->state == WINDOW_INFLIGHT;
 
     ENSURE(request->state != WINDOW_SENDING);
+    if (sent && request->gate && request->gate->closed) {
+        disown(window, request);
+        return false;
+    }
     if (sent) {
         kube_cancel(window->transport, request->at.call);
         leave_flight(window, request);
@@ -305,14 +332,16 @@ static void answered(const struct kube_result *result, void *arg)
 {
     struct window_request *request = arg;
     struct window *window = request->flow->window;
+    const bool wanted = request->done != NULL;
 
     leave_flight(window, request);
     loop_defer(window->loop, &window->pump);
     if (result->outcome == KUBE_ANSWERED && window->observe)
         window->observe((enum window_class)request->cls, result->latency_ns, window->observe_arg);
-    if (result->outcome == KUBE_NOT_SENT && result->error.cls == ERROR_RETRY) {
+    if (wanted && result->outcome == KUBE_NOT_SENT && result->error.cls == ERROR_RETRY) {
         unreachable(window, request);
-    } else if (result->outcome == KUBE_ANSWERED && result->status == 429 && !result->by_budget) {
+    } else if (wanted && result->outcome == KUBE_ANSWERED && result->status == 429 &&
+               !result->by_budget) {
         backoff_reset(&window->unreachable);
         throttled(window, request, result);
     } else {
@@ -337,6 +366,8 @@ static void start_call(struct window *window, struct window_request *request)
     request->state = WINDOW_INFLIGHT;
     list_append(&window->inflight, &request->link);
     window->lanes[request->cls].sent++;
+    if (request->gate)
+        request->gate->inflight++;
     if (request->cls == WINDOW_EVENT)
         window->busy_events++;
     if (request->cls == WINDOW_LEASE) {
@@ -348,13 +379,28 @@ static void start_call(struct window *window, struct window_request *request)
     request->at.call = kube_start(window->transport, &spec);
 }
 
+static void tell_timeout(struct window *window)
+{
+    const char *sep = str_chr(buf_str(&window->path), '?') < 0 ? "?" : "&";
+
+    if (window->config.tell_timeout)
+        buf_printf(&window->path, "%stimeout=%lldms", sep,
+                   (long long)(window->config.timeout_ns / NSEC_PER_MSEC));
+}
+
 static void send_request(struct window *window, struct window_request *request)
 {
     window->lanes[request->cls].waiting--;
     request->state = WINDOW_SENDING;
     buf_reset(&window->path);
     buf_reset(&window->body);
-    if (!request->render(&window->path, &window->body, request->arg))
+    if (request->gate && request->gate->closed) {
+        give_up(request, KUBE_NOT_SENT, ERROR_CANCELLED, "it is no longer this process's to send");
+        return;
+    }
+    const bool wanted = request->render(&window->path, &window->body, request->arg);
+    tell_timeout(window);
+    if (!wanted)
         give_up(request, KUBE_NOT_SENT, ERROR_CANCELLED, "no longer wanted");
     else if (window->path.overflow || window->body.overflow)
         give_up(request, KUBE_NOT_SENT, ERROR_LIMIT, "the request is larger than 4 MiB");
@@ -387,6 +433,8 @@ static bool may_send(struct window *window)
 {
     int64_t now = loop_now(window->loop);
 
+    if (window->draining)
+        return false;
     if (window->busy >= window_limit_now(&window->limit)) {
         window->full_ns = now;
         return false;
@@ -466,6 +514,41 @@ void window_set_fence(struct window *window, bool (*may_write)(void *arg), void 
 void window_kick(struct window *window)
 {
     loop_defer(window->loop, &window->pump);
+}
+
+void window_close_gate(struct window *window, struct window_gate *gate)
+{
+    gate->closed = true;
+    tell_drained(window, gate);
+}
+
+void window_open_gate(struct window *window, struct window_gate *gate)
+{
+    gate->closed = false;
+    window_kick(window);
+}
+
+void window_clear_gate(struct window *window, struct window_gate *gate)
+{
+    list_each(link, &window->inflight)
+    {
+        struct window_request *request = container_of(link, struct window_request, link);
+        if (request->gate != gate || request->done)
+            continue;
+        kube_cancel(window->transport, request->at.call);
+        leave_flight(window, request);
+        request->flow->count--;
+        free(request);
+    }
+    if (gate->drained)
+        loop_deferred_cancel(gate->drained);
+}
+
+void window_drain(struct window *window, struct loop_deferred *drained)
+{
+    window->draining = true;
+    window->drained = drained;
+    tell_drained(window, NULL);
 }
 
 void window_set_observer(struct window *window,

@@ -19,7 +19,12 @@
  * only goes when nothing else waits, one at a time, and rests after one that took more than 1.5
  * times what they take at best, for eight times the excess (1 s at most): the server may be busy
  * with what other processes wait for. WINDOW_LEASE has two slots of its own and is held back by
- * neither limit, QPS, fence nor faults. Loop thread only.
+ * neither limit, QPS, fence nor faults.
+ *
+ * No write of a process may take effect after its Lease has ended. So the fence is asked when a
+ * request is about to be sent, on a fresh clock; a request is aborted after timeout_ns, and with
+ * `tell_timeout` the server is told to give it up as well (?timeout=); after a gap of the loop what
+ * was not sent yet is not sent any more, but asked anew (transport_curl.h). Loop thread only.
  */
 #ifndef PUMICE_KUBE_WINDOW_H
 #define PUMICE_KUBE_WINDOW_H
@@ -48,6 +53,7 @@ struct window_config {
     double qps;              /* 0: unlimited */
     double burst;            /* below 1: qps, or 1 */
     int64_t timeout_ns;      /* of one request; 0: 30 s */
+    bool tell_timeout;       /* to the server, too, in whole milliseconds */
 };
 
 /* transport and loop are borrowed. */
@@ -87,6 +93,30 @@ void window_flow_set_missing(struct window_flow *flow, uint32_t missing);
 /* Its share among others, brought into 1 to WINDOW_WEIGHT_MOST; counts from the next pick on. */
 void window_flow_set_weight(struct window_flow *flow, int64_t weight);
 
+/* ---- gates: what may be sent at all ------------------------------------------------------------
+ */
+
+/*
+ * Some of the requests: those of a shard. Behind a closed gate nothing is sent: when its turn comes
+ * a request ends with KUBE_NOT_SENT and ERROR_CANCELLED. What is in flight goes on, and even when
+ * it is withdrawn it is left to end and counted until then. Embedded in its owner, which outlives
+ * its requests; zero is an open gate.
+ */
+struct window_gate {
+    bool closed;
+    uint32_t inflight;             /* sent and not ended, what was withdrawn included */
+    struct loop_deferred *drained; /* borrowed, may be NULL; see window_close_gate */
+};
+
+/* From now on nothing of it is sent; `drained` is called, deferred, when nothing is in flight. */
+void window_close_gate(struct window *window, struct window_gate *gate);
+void window_open_gate(struct window *window, struct window_gate *gate);
+/* For the end of its owner, whose requests are withdrawn: aborts what is still in flight. */
+void window_clear_gate(struct window *window, struct window_gate *gate);
+/* For good: nothing but leases is sent any more; `drained` is called once, deferred, when nothing
+ * else is in flight. */
+void window_drain(struct window *window, struct loop_deferred *drained);
+
 /* ---- requests ---------------------------------------------------------------------------------
  */
 
@@ -95,6 +125,7 @@ struct window_request; /* valid until `done` ran or window_cancel returned */
 struct window_spec {
     enum window_class cls;
     struct window_flow *flow; /* NULL: the window's own flow */
+    struct window_gate *gate; /* NULL: none */
     enum kube_method method;
     enum kube_content content;
     /*
@@ -119,7 +150,7 @@ struct window_request *window_submit(struct window *window, const struct window_
 
 /*
  * Withdraws a request without `done`. True when it had not been sent; false when it is in flight,
- * where it may take effect (it is aborted all the same).
+ * where it may take effect (it is aborted all the same, but not behind a closed gate).
  */
 bool window_cancel(struct window *window, struct window_request *request);
 /* Withdraws a request without `done` only if it has not been sent; false leaves it alone. */

@@ -15,8 +15,9 @@ struct window_request {
     struct list link;         /* in its flow's list while waiting, in `inflight` while in flight */
     struct heap_node delayed; /* among the delayed */
     struct window_flow *flow; /* borrowed */
+    struct window_gate *gate; /* borrowed; NULL: none */
     bool (*render)(struct buf *path, struct buf *body, void *arg);
-    kube_done_fn *done;
+    kube_done_fn *done; /* NULL: it was withdrawn in flight, behind a closed gate */
     void *arg;
     union {
         int64_t due_ns;         /* while delayed */
@@ -65,7 +66,9 @@ struct window {
     void *fence_arg;
     void (*observe)(enum window_class cls, int64_t latency_ns, void *arg); /* may be NULL */
     void *observe_arg;
-    struct buf path, body; /* reused for each request */
+    bool draining;                 /* nothing but leases is sent any more */
+    struct loop_deferred *drained; /* borrowed; to be called when that is done; NULL: it was */
+    struct buf path, body;         /* reused for each request */
     uint64_t throttled, failed;
     bool closing;
 };

@@ -13,6 +13,7 @@
 
 /* A simulated clock starts here and not at 0, which callers may take for "never". */
 #define VIRTUAL_START NSEC_PER_SEC
+#define GAP NSEC_PER_SEC
 
 static int64_t read_clock(clockid_t id)
 {
@@ -55,7 +56,7 @@ struct loop *loop_new(uint64_t seed)
 {
     struct loop *loop = loop_alloc(seed);
     loop_poll_open(loop);
-    loop->now = read_clock(CLOCK_BOOTTIME);
+    loop->now = loop->alive_ns = read_clock(CLOCK_BOOTTIME);
     return loop;
 }
 
@@ -63,7 +64,7 @@ struct loop *loop_new_virtual(uint64_t seed, int64_t wall_ns)
 {
     struct loop *loop = loop_alloc(seed);
     loop->simulated = true;
-    loop->now = VIRTUAL_START;
+    loop->now = loop->alive_ns = VIRTUAL_START;
     loop->wall_offset = wall_ns - VIRTUAL_START;
     return loop;
 }
@@ -137,6 +138,7 @@ static bool turn_virtual(struct loop *loop, int64_t max_wait_ns)
     if (idle)
         return false;
     loop->now += wait;
+    loop_note_alive(loop, wait);
     return true;
 }
 
@@ -144,7 +146,8 @@ bool loop_turn(struct loop *loop, int64_t max_wait_ns)
 {
     if (loop->simulated)
         return turn_virtual(loop, max_wait_ns);
-    int64_t start = loop->now = read_clock(CLOCK_BOOTTIME);
+    loop_note_alive(loop, 0);
+    int64_t start = loop->now = loop->alive_ns;
     loop_run_posted(loop);
     run_deferred(loop);
     run_timers(loop);
@@ -187,6 +190,27 @@ int64_t loop_wall(const struct loop *loop)
 struct rng *loop_rng(struct loop *loop)
 {
     return &loop->rng;
+}
+
+void loop_note_alive(struct loop *loop, int64_t waited_ns)
+{
+    const int64_t now = loop_now_fresh(loop);
+
+    if (now - loop->alive_ns - waited_ns > GAP)
+        loop->gaps++;
+    loop->alive_ns = now;
+}
+
+uint64_t loop_gaps(struct loop *loop)
+{
+    loop_note_alive(loop, 0);
+    return loop->gaps;
+}
+
+void loop_stand_still(struct loop *loop, int64_t ns)
+{
+    ENSURE(loop->simulated);
+    loop->now += ns;
 }
 
 void loop_stats(const struct loop *loop, int64_t *ret_longest_turn_ns, uint64_t *ret_turns)

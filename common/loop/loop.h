@@ -47,6 +47,14 @@ int64_t loop_now_fresh(struct loop *loop);
 int64_t loop_wall(const struct loop *loop);
 /* The process's random numbers (another seam). */
 struct rng *loop_rng(struct loop *loop);
+/*
+ * How often the loop has stood still for more than a second so far: the process was stopped, or a
+ * call took that long. A wait that was meant is none. Looks afresh, so that whoever is about to do
+ * what was decided before can tell.
+ */
+uint64_t loop_gaps(struct loop *loop);
+/* Virtual: so much time passes and nothing runs, as if the process had been stopped. */
+void loop_stand_still(struct loop *loop, int64_t ns);
 /* Longest turn so far in nanoseconds and number of turns, for metrics. */
 void loop_stats(const struct loop *loop, int64_t *ret_longest_turn_ns, uint64_t *ret_turns);
 

@@ -34,6 +34,8 @@ struct loop {
     struct rng rng;
     int64_t longest_turn;
     uint64_t turns;
+    int64_t alive_ns; /* when it was last known to run */
+    uint64_t gaps;    /* see loop_gaps */
 
     struct heap timers; /* of struct loop_timer, by due time and sequence */
     uint64_t next_sequence;
@@ -58,6 +60,9 @@ struct loop {
     bool helper_running; /* loop thread only */
     pthread_t helper;    /* loop thread only */
 };
+
+/* loop.c: it runs, after a wait of at most `waited_ns` that was meant. */
+void loop_note_alive(struct loop *loop, int64_t waited_ns);
 
 /* poll.c: opens epoll and the wake descriptor; closes what is open. */
 void loop_poll_open(struct loop *loop);

@@ -193,9 +193,11 @@ static int wait_gathered(struct loop *loop, struct epoll_event *ready, int64_t w
 void loop_poll(struct loop *loop, int64_t wait_ns)
 {
     struct epoll_event ready[READY_MAX];
+    loop_note_alive(loop, 0);
     int n = wait_gathered(loop, ready, wait_ns);
     ENSURE(n >= 0 || errno == EINTR);
-    loop->now = loop_now_fresh(loop);
+    loop_note_alive(loop, wait_ns);
+    loop->now = loop->alive_ns;
     if (wait_ns > 0)
         note_wake(loop);
     for (int i = 0; i < n; i++) {

@@ -1,10 +1,10 @@
 /*
  * The frame that every binary of ours runs in: start, leadership, orderly stop.
  *
- * The frame owns everything in struct process but `app`; what was built last goes first. A stop is
- * three steps under one deadline of 30 s: the application drains, the Lease is given up, the loop
- * ends. A lost Lease ends the process with 1, so that a fresh one starts from what the API server
- * says. Loop thread only.
+ * The frame owns everything in struct process but `app`; what was built last goes first. A stop
+ * takes 30 s at most: the application drains, what it wrote is answered, the Lease is given up, the
+ * loop ends. A lost Lease ends the process with 1, so that a fresh one starts from what the API
+ * server says. Loop thread only.
  */
 #include "ops/process_private.h"
 
@@ -13,7 +13,8 @@
 #include "ops/crash.h"
 #include <stdio.h>
 
-#define DRAIN_TIME (27 * NSEC_PER_SEC)
+#define DRAIN_TIME (21 * NSEC_PER_SEC)
+#define ANSWER_TIME NSEC_PER_SEC /* beyond what a write may take */
 #define RELEASE_TIME (3 * NSEC_PER_SEC)
 #define WRITE_MARGIN_MAX (5 * NSEC_PER_SEC)
 #define FENCE_RETRY (100 * NSEC_PER_MSEC)
@@ -100,12 +101,28 @@ static void on_released(void *arg)
     loop_stop(frame->process.loop);
 }
 
+/* Whoever takes the Lease now finds all that we wrote. */
+static void on_drained(void *arg)
+{
+    struct process_frame *frame = arg;
+    if (frame->releasing)
+        return;
+    frame->releasing = true;
+    loop_timer_set(frame->process.loop, &frame->deadline, RELEASE_TIME);
+    lease_release(frame->process.lease, on_released, frame);
+}
+
 static void on_deadline(void *arg)
 {
     struct process_frame *frame = arg;
     if (frame->releasing) {
         log_warn("the lease could not be given up in time");
         loop_stop(frame->process.loop);
+        return;
+    }
+    if (frame->draining) {
+        log_warn("giving the lease up with writes in flight");
+        on_drained(frame);
         return;
     }
     log_warn("not drained in time, leaving with work in flight seconds=%d",
@@ -116,15 +133,15 @@ static void on_deadline(void *arg)
 void process_stopped(struct process *process)
 {
     struct process_frame *frame = frame_of(process);
-    if (!frame->stopping || frame->releasing)
+    if (!frame->stopping || frame->draining)
         return;
-    frame->releasing = true;
+    frame->draining = true;
     if (!process->lease) {
         loop_stop(process->loop);
         return;
     }
-    loop_timer_set(process->loop, &frame->deadline, RELEASE_TIME);
-    lease_release(process->lease, on_released, frame);
+    loop_timer_set(process->loop, &frame->deadline, frame->margin_ns + ANSWER_TIME);
+    window_drain(process->window, &frame->drained);
 }
 
 static void on_terminate(void *arg)
@@ -154,6 +171,7 @@ static void build_window(struct process_frame *frame)
         .qps = options->kube_api_qps,
         .burst = options->kube_api_burst,
         .timeout_ns = options->leader_elect ? frame->margin_ns : 0,
+        .tell_timeout = options->leader_elect,
     };
     process->window = window_new(process->loop, process->transport, &config);
     process->events = event_recorder_new(process->loop, process->window, frame->spec->component);
@@ -185,6 +203,7 @@ static void destroy(struct process_frame *frame)
     loop_timer_cancel(process->loop, &frame->kick);
     loop_timer_cancel(process->loop, &frame->deadline);
     loop_deferred_cancel(&frame->lead_at_once);
+    loop_deferred_cancel(&frame->drained);
     if (process->app && frame->spec->free)
         frame->spec->free(process->app);
     probe_stop(&frame->probe);
@@ -234,6 +253,7 @@ int process_main(const struct process_spec *spec, int argc, char **argv)
     loop_timer_init(&frame.kick, kick_window, &frame);
     loop_timer_init(&frame.deadline, on_deadline, &frame);
     loop_deferred_init(&frame.lead_at_once, on_lead_at_once, &frame);
+    loop_deferred_init(&frame.drained, on_drained, &frame);
     /* Before the application starts threads of its own, which are not to get these signals. */
     loop_on_terminate(frame.process.loop, on_terminate, &frame);
     if (build(&frame, &err) < 0) {

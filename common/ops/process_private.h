@@ -47,8 +47,10 @@ struct process_frame {
     struct loop_deferred lead_at_once; /* without election the application leads from the start */
     struct loop_timer kick;            /* asks the fence again */
     struct loop_timer deadline;        /* of the step of the stop that is under way */
+    struct loop_deferred drained;      /* nothing that we wrote is in flight any more */
     int64_t margin_ns;                 /* what a write may take at most while we lead */
-    bool leading, stopping, releasing;
+    bool leading;
+    bool stopping, draining, releasing; /* steps of the stop */
     int exit_code;
 };
 

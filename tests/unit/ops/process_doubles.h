@@ -12,13 +12,14 @@
 
 /* What the doubles and the application of the child do; set before the fork. */
 static struct scenario {
-    bool bad_config, bad_transport, bad_start, crash, no_stop, mute_release, no_window;
-    int failures;          /* of the first questions to the API server */
-    int status;            /* of the answer after them */
-    const char *version;   /* its body */
-    int64_t lead_after_ns; /* 0: never */
-    int64_t lose_after_ns; /* after that; 0: never */
-    const char *missing;   /* what the application lacks for readiness */
+    bool bad_config, bad_transport, bad_start, crash, no_stop, no_window;
+    bool mute_drain, mute_release; /* writes, or the Lease, never come to an end */
+    int failures;                  /* of the first questions to the API server */
+    int status;                    /* of the answer after them */
+    const char *version;           /* its body */
+    int64_t lead_after_ns;         /* 0: never */
+    int64_t lose_after_ns;         /* after that; 0: never */
+    const char *missing;           /* what the application lacks for readiness */
 } scenario;
 
 static int trace_fd; /* the child's end of a pipe: one line for each thing that happened */
@@ -118,9 +119,9 @@ struct window *window_new(struct loop *loop, struct kube_transport *transport,
 {
     (void)loop;
     (void)transport;
-    note("window max=%u fixed=%u qps=%g burst=%g timeout=%lldms\n", config->max_inflight,
+    note("window max=%u fixed=%u qps=%g burst=%g timeout=%lldms%s\n", config->max_inflight,
          config->fixed_inflight, config->qps, config->burst,
-         (long long)(config->timeout_ns / NSEC_PER_MSEC));
+         (long long)(config->timeout_ns / NSEC_PER_MSEC), config->tell_timeout ? " told" : "");
     return (struct window *)(void *)&fence;
 }
 
@@ -141,6 +142,14 @@ void window_kick(struct window *window)
 {
     (void)window;
     note("kick may_write=%d\n", fence ? fence(fence_arg) : 1);
+}
+
+void window_drain(struct window *window, struct loop_deferred *drained)
+{
+    (void)window;
+    note("window_drain\n");
+    if (!scenario.mute_drain)
+        drained->fn(drained->arg);
 }
 
 static void (*observer)(enum window_class cls, int64_t latency_ns, void *arg);

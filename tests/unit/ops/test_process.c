@@ -497,11 +497,12 @@ static void test_the_lease_is_released_after_draining(void **state)
     assert_has(get(child.pages, "/metrics"), "\npumice_leader 1\n");
     assert_int_equal(kill(child.pid, SIGTERM), 0);
     assert_exit(&child, 0);
-    assert_has(child.trace_text, "timeout=5000ms\n");
-    assert_has(child.trace_text, "lease other/test host_1\n"
-                                 "leading 1 may_write=1\nkick may_write=1\n"
-                                 "stop\ndrained\nlease_release\nfree\nlease_free\nwindow_free\n"
-                                 "transport_free\n");
+    assert_has(child.trace_text, "timeout=5000ms told\n");
+    assert_has(child.trace_text,
+               "lease other/test host_1\n"
+               "leading 1 may_write=1\nkick may_write=1\n"
+               "stop\ndrained\nwindow_drain\nlease_release\nfree\nlease_free\nwindow_free\n"
+               "transport_free\n");
 }
 
 static void test_a_standby_writes_nothing_and_stops_cleanly(void **state)
@@ -546,6 +547,24 @@ static void test_a_lease_that_cannot_be_released_delays_the_end_by_3_seconds(voi
     assert_has(child.output_text, "the lease could not be given up in time");
 }
 
+static void test_writes_that_do_not_end_delay_the_end_by_6_seconds(void **state)
+{
+    (void)state;
+    struct child child;
+    scenario.lead_after_ns = NSEC_PER_MSEC;
+    scenario.mute_drain = true;
+    spawn(&child, ARGS("--leader-elect", HEALTH));
+    await_trace(&child, "kick may_write=1\n");
+    struct timespec before, after;
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    assert_int_equal(kill(child.pid, SIGTERM), 0);
+    assert_exit(&child, 0);
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    assert_in_range(after.tv_sec - before.tv_sec, 6, 18);
+    assert_has(child.output_text, "giving the lease up with writes in flight");
+    assert_has(child.trace_text, "window_drain\nlease_release\nfree\n");
+}
+
 static void test_a_crash_leaves_a_backtrace_and_the_signal(void **state)
 {
     (void)state;
@@ -578,6 +597,7 @@ int main(void)
         TEST(test_a_standby_writes_nothing_and_stops_cleanly),
         TEST(test_a_lost_lease_ends_the_process_with_1),
         TEST(test_a_lease_that_cannot_be_released_delays_the_end_by_3_seconds),
+        TEST(test_writes_that_do_not_end_delay_the_end_by_6_seconds),
         TEST(test_a_crash_leaves_a_backtrace_and_the_signal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
