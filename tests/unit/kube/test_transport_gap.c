@@ -5,6 +5,7 @@
  */
 #include "testing.h"
 
+#include "base/ensure.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "certs/authority.h"
@@ -17,7 +18,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
-#define GAP_MS 1200
+#define GAP_MS INT64_C(1200)
 #define SERVER_TIME 60 /* s */
 
 struct bench {
@@ -113,6 +114,7 @@ static void start_server(struct bench *bench)
     int pipes[2], listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(pipe(pipes), 0);
     assert_int_equal(setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
+    ENSURE(listener >= 0);
     assert_int_equal(bind(listener, (struct sockaddr *)&address, size), 0);
     assert_int_equal(listen(listener, 64), 0);
     assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
@@ -134,7 +136,7 @@ static void start_server(struct bench *bench)
 static void stand_still(void *arg)
 {
     (void)arg;
-    (void)usleep(GAP_MS * 1000);
+    (void)usleep((useconds_t)(GAP_MS * 1000));
 }
 
 static int set_up(void **state)
