@@ -198,13 +198,56 @@ static void places_in_all_zones(void **state)
     cluster_free(c);
 }
 
+/* The most work of one turn of the loop in that time. */
+static uint64_t dearest_turn(struct cluster *c, int64_t ns)
+{
+    int64_t end = loop_now(c->loop) + ns;
+    uint64_t most = 0;
+    while (loop_now(c->loop) < end) {
+        uint64_t work = c->scheduler->cache.work;
+        if (!loop_turn(c->loop, end - loop_now(c->loop)))
+            break;
+        work = c->scheduler->cache.work - work;
+        most = work > most ? work : most;
+    }
+    return most;
+}
+
+/* A gang of pods that are all of different kinds keeps the loop no longer than others. */
+static void kinds_are_looked_at_one_by_one(void **state)
+{
+    (void)state;
+    const unsigned count = 200;
+    struct cluster *c = cluster_new(CONF);
+    add_zoned_nodes(c, count, "1");
+    for (unsigned i = 0; i < count; i++) {
+        cleanup_free char *name = xasprintf("s%03u", i);
+        add_gang(c, name, 1, "1");
+    }
+    run(c);
+    assert_int_equal(c->binds, count);
+    cleanup_free char *min = xasprintf("\"minMember\":%u", count);
+    add_group(c, "big", min);
+    for (unsigned i = 0; i < count; i++) {
+        cleanup_free char *name = xasprintf("big-%u", i), *cpu = xasprintf("%um", 1000 - i);
+        cleanup_free char *asks = cpu_spec(cpu);
+        cleanup_free char *spec = xasprintf("%s" APART(HOST), asks);
+        add_pod_labelled(c, name, "big", "w", "\"app\":\"a\"", spec);
+    }
+    uint64_t most = dearest_turn(c, 5 * MINUTE);
+    assert_non_null(job_of(c, "big")->reservation);
+    assert_in_range(most, 1, 25000); /* a slice, and a look at all nodes */
+    check(c);
+    cluster_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pods_that_keep_apart), cmocka_unit_test(pods_that_stay_together),
         cmocka_unit_test(pods_that_are_spread), cmocka_unit_test(pods_of_the_job_that_are_there),
         cmocka_unit_test(one_place_a_node),     cmocka_unit_test(places_of_one_zone),
-        cmocka_unit_test(places_in_all_zones),
+        cmocka_unit_test(places_in_all_zones),  cmocka_unit_test(kinds_are_looked_at_one_by_one),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     return cmocka_run_group_tests(tests, NULL, NULL);
