@@ -25,7 +25,8 @@ type logEntry struct {
 	Seq   int       `json:"seq"`
 	Time  time.Time `json:"time"`
 	Proto string    `json:"proto"`
-	Conn  int64     `json:"conn"` // number of the client's connection
+	Conn  int64     `json:"conn"`  // number of the client's connection
+	Certs int       `json:"certs"` // certificates that the client showed
 	query
 	Status int     `json:"status"`
 	Events int     `json:"events"` // watch events delivered

@@ -120,7 +120,7 @@ func newProxyFromOptions(o *options) (*proxy, error) {
 
 // servingConfig loads or makes up the proxy's own certificate.
 func servingConfig(o *options) (*tls.Config, error) {
-	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12, ClientAuth: tls.RequestClientCert}
 	if o.clientCA != "" {
 		pool, err := loadPool(o.clientCA)
 		if err != nil {

@@ -77,6 +77,14 @@ type exchange struct {
 	entry *logEntry
 }
 
+// certs counts the certificates that the client showed on the request's connection.
+func certs(r *http.Request) int {
+	if r.TLS == nil {
+		return 0
+	}
+	return len(r.TLS.PeerCertificates)
+}
+
 // ServeHTTP reads the request, asks the rules, forwards, answers. A fault that must break the stream leaves
 // by panic(http.ErrAbortHandler): RST_STREAM in HTTP/2, a closed connection in HTTP/1.1.
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -87,7 +95,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{p: p, w: w, r: r, body: body, conn: r.Context().Value(connKey{}).(*faultConn)}
 	q := newQuery(r, body)
 	x.plan = p.rules.pick(q)
-	x.entry = &logEntry{Time: time.Now(), Proto: r.Proto, Conn: x.conn.id, query: *q,
+	x.entry = &logEntry{Time: time.Now(), Proto: r.Proto, Conn: x.conn.id, Certs: certs(r), query: *q,
 		Fault: strings.Join(x.plan.names, "+"), Rules: x.plan.ids}
 	p.log.add(x.entry)
 	defer x.finish()

@@ -70,6 +70,16 @@ def test_a_burst_uses_two_connections(api, ns, proxy, through):
     assert 1 <= len({e["conn"] for e in sent(proxy)}) <= 2
 
 
+def test_the_client_shows_its_own_certificate_alone(controlplane, ns, proxy_binary, tmp_path):
+    """Not the CA, though it trusts it: the server checks all that it is shown anew with each request."""
+    pki = controlplane.folder / "pki"
+    with FaultProxy(proxy_binary, controlplane.server, pki / "ca.crt", cert=pki / "kube-apiserver.crt",
+                    key=pki / "kube-apiserver.key", upstream_cert=pki / "admin.crt",
+                    upstream_key=pki / "admin.key", dir=tmp_path) as proxy:
+        create(proxy.kubeconfig(controlplane.kubeconfig(), ca=pki / "ca.crt"), ns).lines()
+        assert {e["certs"] for e in sent(proxy)} == {1}
+
+
 def test_a_watch_streams_events(controlplane, ns):
     watch = Probe(controlplane.kubeconfig(), "watch",
                   f"{configmaps(ns)}?watch=1&timeoutSeconds=3")
