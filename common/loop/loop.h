@@ -111,7 +111,8 @@ void loop_fd_set(struct loop *loop, int fd, int events, loop_fd_fn *fn, void *ar
 /*
  * Lets a busy loop's events gather: one that wakes more than twice in `gather_ns` (below a second;
  * 0, the default: never), and 200 times a second, sleeps up to that long before each wait, until
- * nothing comes in all that time, so that one wake-up serves many descriptors and messages.
+ * nothing comes in all that time twice running, so that one wake-up serves many descriptors and
+ * messages.
  * Descriptors and posted calls are seen that much later; timers and deferred calls are not, and a
  * loop that is not busy is left alone.
  */

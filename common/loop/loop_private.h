@@ -46,6 +46,7 @@ struct loop {
     int64_t gather_ns;                /* see loop_set_gather */
     int64_t woken_at;                 /* when the last poll returned */
     int64_t wake_interval;            /* mean time between returns of waits, while not gathering */
+    unsigned quiet; /* of the last times in which events were to gather, in vain */
     VEC(struct loop_watch) watches;
     loop_fn *terminate;
     void *terminate_arg;

@@ -22,6 +22,8 @@
 #define BUSY_INTERVAL_MAX (5 * NSEC_PER_MSEC)
 /* A longer sleep counts as this much, so that one does not hide how busy it is else. */
 #define WAKE_INTERVAL_MAX (20 * NSEC_PER_MSEC)
+/* So often running nothing came while events were to gather, and the loop is not busy any more. */
+#define QUIET_MOST 2
 
 static void on_wake(int fd, int events, void *arg)
 {
@@ -164,9 +166,15 @@ static void note_wake(struct loop *loop)
     loop->woken_at = loop->now;
 }
 
-/* Nothing came in all that time: not busy any more, but soon again if more comes. */
+/*
+ * Nothing came in all that time. Once may be chance, which comes to one in twenty where three are
+ * expected; twice running is not: not busy any more, but soon again if more comes.
+ */
 static void note_quiet(struct loop *loop)
 {
+    if (++loop->quiet < QUIET_MOST)
+        return;
+    loop->quiet = 0;
     loop->wake_interval = 2 * busy_interval(loop);
 }
 
@@ -184,6 +192,8 @@ static int wait_gathered(struct loop *loop, struct epoll_event *ready, int64_t w
         return wait_events(loop, ready, wait_ns);
     wait_ns = let_gather(loop, wait_ns);
     int n = wait_events(loop, ready, 0);
+    if (n != 0)
+        loop->quiet = 0;
     if (n != 0 || wait_ns == 0)
         return n;
     note_quiet(loop);

@@ -18,6 +18,8 @@ struct feed {
     struct loop *loop;
     int fds[2], count;
     int64_t every_ns;
+    int gap_every; /* writes between two gaps; 0: none */
+    int64_t gap_ns;
     pthread_t thread;
     int calls, received;
     int64_t quickest; /* shortest time from the write to the callback */
@@ -35,7 +37,8 @@ static void *feed_main(void *arg)
     for (int i = 0; i < feed->count; i++) {
         int64_t now = loop_now_fresh(feed->loop);
         ENSURE(write(feed->fds[1], &now, sizeof(now)) == (ssize_t)sizeof(now));
-        pause_for(feed->every_ns);
+        const bool gap = feed->gap_every > 0 && i % feed->gap_every == feed->gap_every - 1;
+        pause_for(gap ? feed->gap_ns : feed->every_ns);
     }
     return NULL;
 }
@@ -58,9 +61,10 @@ static void on_fed(int fd, int events, void *arg)
 }
 
 /* Runs the loop until all `count` writes were read. */
-static struct feed run_feed(struct loop *loop, int count, int64_t every_ns)
+static struct feed run_feed_of(struct feed feed)
 {
-    struct feed feed = {.loop = loop, .count = count, .every_ns = every_ns, .quickest = INT64_MAX};
+    struct loop *loop = feed.loop;
+    feed.quickest = INT64_MAX;
     assert_int_equal(pipe(feed.fds), 0);
     loop_fd_set(loop, feed.fds[0], LOOP_READ, on_fed, &feed);
     assert_int_equal(pthread_create(&feed.thread, NULL, feed_main, &feed), 0);
@@ -70,6 +74,11 @@ static struct feed run_feed(struct loop *loop, int count, int64_t every_ns)
     close(feed.fds[0]);
     close(feed.fds[1]);
     return feed;
+}
+
+static struct feed run_feed(struct loop *loop, int count, int64_t every_ns)
+{
+    return run_feed_of((struct feed){.loop = loop, .count = count, .every_ns = every_ns});
 }
 
 static void test_one_wake_up_of_a_busy_loop_serves_many_messages(void **state)
@@ -100,6 +109,27 @@ static void test_what_is_busy_depends_on_the_time(void **state)
     assert_false(gathers(4 * NSEC_PER_MSEC));
     for (int i = 0; i < 10 && !any; i++) /* on a machine with other work the feed may be too slow */
         any = gathers(16 * NSEC_PER_MSEC);
+    assert_true(any);
+}
+
+/* A gap that is somewhat longer than events gather does not make a busy loop wake for each again.
+ */
+static void test_a_gap_now_and_then_leaves_a_loop_busy(void **state)
+{
+    (void)state;
+    bool any = false;
+    for (int i = 0; i < 10 && !any;
+         i++) { /* on a machine with other work the gaps may be too long */
+        struct loop *loop = loop_new(1);
+        loop_set_gather(loop, 16 * NSEC_PER_MSEC);
+        const struct feed feed = run_feed_of((struct feed){.loop = loop,
+                                                           .count = 600,
+                                                           .every_ns = 2 * NSEC_PER_MSEC,
+                                                           .gap_every = 12,
+                                                           .gap_ns = 20 * NSEC_PER_MSEC});
+        any = feed.calls * 2 <= feed.received;
+        loop_free(loop);
+    }
     assert_true(any);
 }
 
@@ -150,6 +180,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_wake_up_of_a_busy_loop_serves_many_messages),
         cmocka_unit_test(test_what_is_busy_depends_on_the_time),
+        cmocka_unit_test(test_a_gap_now_and_then_leaves_a_loop_busy),
         cmocka_unit_test(test_an_idle_loop_serves_each_message_at_once),
         cmocka_unit_test(test_gathering_ends_with_the_stream),
         cmocka_unit_test(test_a_busy_loop_does_not_sleep_past_a_timer),
