@@ -286,6 +286,22 @@ size_t neighbours_width(const struct neighbours *neighbours)
     return width;
 }
 
+size_t neighbours_sources(const struct neighbours *neighbours)
+{
+    size_t sources = 0;
+    every_sum(sum, neighbours) sources += sum->sources.n;
+    every_spread(spread, neighbours) sources += spread->sum.sources.n;
+    return sources;
+}
+
+size_t neighbours_looks(const struct neighbours *neighbours)
+{
+    size_t looks = 0;
+    every_sum(sum, neighbours) looks += sum->looks;
+    every_spread(spread, neighbours) looks += spread->sum.looks;
+    return looks;
+}
+
 /* ---- filling and following ------------------------------------------------------------------- */
 
 bool neighbours_outdated(const struct neighbours *neighbours, const struct cache *cache)
