@@ -2,7 +2,7 @@
  * Counting pods by what selects them. See census.h.
  *
  * Registering a population looks at every set of labels once, and at the pods of those it means;
- * from then on only changes count.
+ * from then on only changes count. When it goes no set is looked at.
  */
 #include "scheduler/census.h"
 #include "api/names.h"
@@ -20,14 +20,19 @@ static const struct kube_pairs *namespace_labels(const struct cache *cache, cons
     return map_get(&cache->census->namespaces, str_of(ns));
 }
 
-static bool has_namespace(const struct cache *cache, const struct population *population,
-                          const char *ns)
+static bool is_within(const struct population *population, const char *ns,
+                      const struct kube_pairs *labels)
 {
-    const struct kube_pairs *labels = population->by_namespace ? namespace_labels(cache, ns) : NULL;
     for (uint32_t i = 0; i < population->n; i++)
         if (!pod_selection_has_namespace(population->all[i], ns, labels))
             return false;
     return true;
+}
+
+static bool has_namespace(const struct cache *cache, const struct population *population,
+                          const char *ns)
+{
+    return is_within(population, ns, population->by_namespace ? namespace_labels(cache, ns) : NULL);
 }
 
 static bool selects(const struct population *population, const struct pod_labels *labels)
@@ -66,28 +71,18 @@ static void count(struct population *population, const struct sched_task *task,
     if (!population_means_task(population, task))
         return;
     counts_add(&population->placed, node->index, sign);
-    if (status != TASK_RELEASING)
-        counts_add(&population->live, node->index, sign);
+    if (status == TASK_RELEASING)
+        counts_add(&population->ending, node->index, sign);
 }
 
-/* Takes a set in, with its pods on nodes. */
-static void include(struct population *population, struct census_set *set)
+/* Takes a set in (`meant`) or out, with its pods on nodes. */
+static void include(struct population *population, struct census_set *set, bool meant)
 {
-    vec_push(&set->meant_by, population);
+    census_set_note(set, population, meant);
     list_each(link, &set->placed)
     {
         const struct sched_task *task = container_of(link, struct sched_task, placed);
-        count(population, task, task->node, task->status, 1);
-    }
-}
-
-static void exclude(struct population *population, struct census_set *set, size_t at)
-{
-    vec_swap_remove(&set->meant_by, at);
-    list_each(link, &set->placed)
-    {
-        const struct sched_task *task = container_of(link, struct sched_task, placed);
-        count(population, task, task->node, task->status, -1);
+        count(population, task, task->node, task->status, meant ? 1 : -1);
     }
 }
 
@@ -113,12 +108,13 @@ static struct population *population_new(struct cache *cache, struct pod_class *
         population->by_index |= label_selector_names(&all[i]->selector, KEY_TASK_INDEX);
         population->by_namespace |= all[i]->namespace_selector.present;
     }
+    census_number(cache, population);
     map_set(&cache->census->populations, str_of(key), population);
     list_each(link, &cache->census->sets)
     {
         struct census_set *set = container_of(link, struct census_set, link);
         if (population_may_mean(cache, population, set->set))
-            include(population, set);
+            include(population, set, true);
         cache->work++;
     }
     return population;
@@ -151,21 +147,13 @@ void population_put(struct cache *cache, struct population *population)
     ENSURE(population->refs > 0);
     if (--population->refs)
         return;
-    list_each(link, &cache->census->sets)
-    {
-        struct census_set *set = container_of(link, struct census_set, link);
-        for (size_t i = 0; i < set->meant_by.n; i++)
-            if (set->meant_by.items[i] == population) {
-                vec_swap_remove(&set->meant_by, i);
-                break;
-            }
-    }
+    census_number_drop(cache->census, population);
     map_del(&cache->census->populations, str_of(population->key));
     census_eased(cache);
     fit_forget(cache, &population->placed);
-    fit_forget(cache, &population->live);
+    fit_forget(cache, &population->ending);
     counts_clear(&population->placed);
-    counts_clear(&population->live);
+    counts_clear(&population->ending);
     vec_clear(&population->carried);
     vec_clear(&population->felt);
     pod_class_unref(population->source);
@@ -242,32 +230,6 @@ static void class_free(struct cache *cache, struct census_class *entry)
     pod_class_unref(cls);
 }
 
-/* ---- sets of labels -------------------------------------------------------------------------- */
-
-static struct census_set *set_new(struct cache *cache, struct label_set *labels)
-{
-    struct census_set *set = xnew(struct census_set);
-    void *value;
-    set->set = label_set_ref(labels);
-    list_init(&set->placed);
-    list_init(&set->link);
-    list_append(&cache->census->sets, &set->link);
-    for (size_t i = 0; map_next(&cache->census->populations, &i, NULL, &value);)
-        if (population_may_mean(cache, value, labels))
-            vec_push(&set->meant_by, (struct population *)value);
-    labels->scratch = set;
-    return set;
-}
-
-static void set_free(struct census_set *set)
-{
-    set->set->scratch = NULL;
-    list_remove(&set->link);
-    vec_clear(&set->meant_by);
-    label_set_unref(set->set);
-    free(set);
-}
-
 /* ---- pods ------------------------------------------------------------------------------------ */
 
 /* Counts what the task's own terms say of others, in or out. */
@@ -301,7 +263,7 @@ void census_enter(struct cache *cache, struct sched_task *task)
 {
     struct pod_class *cls = task->pod->cls;
     struct label_set *labels = task->pod->labels;
-    struct census_set *set = labels->scratch ? labels->scratch : set_new(cache, labels);
+    struct census_set *set = labels->scratch ? labels->scratch : census_set_new(cache, labels);
     set->uses++;
     list_init(&task->placed);
     if (!has_rules(cls))
@@ -325,7 +287,7 @@ void census_leave(struct cache *cache, struct sched_task *task)
     if (entry && --entry->uses == 0)
         class_free(cache, entry);
     if (--set->uses == 0)
-        set_free(set);
+        census_set_free(set);
 }
 
 const char *census_refuses(struct cache *cache, struct pod_class *cls)
@@ -339,21 +301,29 @@ const char *census_refuses(struct cache *cache, struct pod_class *cls)
 }
 
 /* Counts a task on a node in or out. */
-static void count_task(const struct sched_task *task, const struct sched_node *node,
-                       enum task_status status, int sign)
+static void count_task(const struct census *census, const struct sched_task *task,
+                       const struct sched_node *node, enum task_status status, int sign)
 {
-    struct census_set *set = task->pod->labels->scratch;
-    for (size_t i = 0; i < set->meant_by.n; i++)
-        count(set->meant_by.items[i], task, node, status, sign);
+    struct population *population;
+    for (uint32_t i = 0; census_next(census, task->pod->labels->scratch, &i, &population);)
+        count(population, task, node, status, sign);
     carry_terms(task, node, sign);
 }
 
-static bool is_wanted(const struct census_set *set)
+static bool is_wanted(const struct census *census, const struct census_set *set)
 {
-    for (size_t i = 0; i < set->meant_by.n; i++)
-        if (set->meant_by.items[i]->wanted)
+    struct population *population;
+    for (uint32_t i = 0; census_next(census, set, &i, &population);)
+        if (population->wanted)
             return true;
     return false;
+}
+
+static bool is_meant(const struct census *census, const struct census_set *set)
+{
+    struct population *population;
+    uint32_t i = 0;
+    return census_next(census, set, &i, &population);
 }
 
 /* Whether a pod is on a node from now on that was not, as far as others were told: what a statement
@@ -369,15 +339,16 @@ void census_move(struct cache *cache, struct sched_task *task, enum task_status 
 {
     struct census_set *set = task->pod->labels->scratch;
     bool ends = (task->status == TASK_RELEASING) != (status == TASK_RELEASING);
-    if ((appears(cache, task, node) || (task->node == node && node && ends)) && is_wanted(set))
+    if ((appears(cache, task, node) || (task->node == node && node && ends)) &&
+        is_wanted(cache->census, set))
         cache_room(cache); /* who wants such pods near, or domains evened out, may fit now */
     if (task->node == node && (!node || !ends))
         return;
     if (task->node)
-        count_task(task, task->node, task->status, -1);
+        count_task(cache->census, task, task->node, task->status, -1);
     if (node)
-        count_task(task, node, status, 1);
-    if (task->node == node && set->meant_by.n)
+        count_task(cache->census, task, node, status, 1);
+    if (task->node == node && is_meant(cache->census, set))
         cache_log_node(cache, node); /* a change of place is logged as such */
     if (task->node && !node)
         list_remove(&task->placed);
@@ -387,43 +358,41 @@ void census_move(struct cache *cache, struct sched_task *task, enum task_status 
 
 /* ---- namespaces ------------------------------------------------------------------------------ */
 
-static size_t place_of(const struct census_set *set, const struct population *population)
+/* Takes the sets of a namespace in or out, as populations mean them now; false when that changes
+ * none. */
+static bool reconsider(struct cache *cache, struct population *const *populations, size_t n,
+                       const char *ns)
 {
-    size_t at = 0;
-    while (at < set->meant_by.n && set->meant_by.items[at] != population)
-        at++;
-    return at;
-}
-
-static void reconsider(const struct cache *cache, struct population *population,
-                       struct census_set *set)
-{
-    size_t at = place_of(set, population);
-    bool is = at < set->meant_by.n, shall = population_may_mean(cache, population, set->set);
-    if (is && !shall)
-        exclude(population, set, at);
-    else if (shall && !is)
-        include(population, set);
-}
-
-static void reconsider_all(struct cache *cache, const char *ns)
-{
-    void *value;
-    bool any = false;
-    for (size_t i = 0; map_next(&cache->census->populations, &i, NULL, &value);) {
-        struct population *population = value;
-        if (!population->by_namespace)
-            continue;
-        any = true;
-        list_each(link, &cache->census->sets)
-        {
-            struct census_set *set = container_of(link, struct census_set, link);
-            if (strcmp(set->set->ns, ns) == 0)
-                reconsider(cache, population, set);
+    bool changed = false;
+    list_each(link, &cache->census->sets)
+    {
+        struct census_set *set = container_of(link, struct census_set, link);
+        for (size_t i = 0; i < n && set->set->ns == ns; i++) {
+            bool shall = population_may_mean(cache, populations[i], set->set);
+            if (census_set_notes(set, populations[i]) == shall)
+                continue;
+            include(populations[i], set, shall);
+            changed = true;
         }
     }
-    if (any)
-        cache_log_all(cache);
+    return changed;
+}
+
+/* The labels of a namespace (interned) are others: whoever goes by them is looked at again. */
+static bool namespace_changed(struct cache *cache, const char *ns, const struct kube_pairs *before,
+                              const struct kube_pairs *now)
+{
+    const struct census *census = cache->census;
+    VEC(struct population *) moved = {NULL, 0, 0};
+    for (size_t i = 0; i < census->by_number.n; i++) {
+        struct population *population = census->by_number.items[i];
+        if (population && population->by_namespace &&
+            is_within(population, ns, before) != is_within(population, ns, now))
+            vec_push(&moved, population);
+    }
+    bool changed = moved.n && reconsider(cache, moved.items, moved.n, ns);
+    vec_clear(&moved);
+    return changed;
 }
 
 static void free_labels(void *value)
@@ -436,31 +405,26 @@ static void free_labels(void *value)
 
 bool cache_set_namespace(struct cache *cache, const char *name, const struct kube_pairs *labels)
 {
-    struct kube_pairs *copy = NULL, *before = map_get(&cache->census->namespaces, str_of(name));
+    struct census *census = cache->census;
+    struct kube_pairs *copy = NULL, *before = map_get(&census->namespaces, str_of(name));
     if (before && labels && kube_pairs_equal(before, labels))
         return false;
     if (labels) {
         copy = xnew(struct kube_pairs);
         *copy = kube_pairs_copy(labels);
-        map_set(&cache->census->namespaces, str_of(name), copy);
+        map_set(&census->namespaces, str_of(name), copy);
     } else {
-        map_del(&cache->census->namespaces, str_of(name));
+        map_del(&census->namespaces, str_of(name));
     }
+    const char *ns = intern_get(str_of(name));
+    bool changed = namespace_changed(cache, ns, before, copy);
+    intern_put(ns);
     free_labels(before);
-    if (!census_wants_namespaces(cache))
+    if (!changed)
         return false;
-    reconsider_all(cache, name);
+    cache_log_all(cache);
     cache_room(cache);
     return true;
-}
-
-bool census_wants_namespaces(const struct cache *cache)
-{
-    void *value;
-    for (size_t i = 0; map_next(&cache->census->populations, &i, NULL, &value);)
-        if (((const struct population *)value)->by_namespace)
-            return true;
-    return false;
 }
 
 struct census *census_new(void)
@@ -476,6 +440,9 @@ void census_free(struct census *census)
 {
     ENSURE(list_empty(&census->sets));
     map_clear(&census->populations);
+    vec_clear(&census->by_number);
+    vec_clear(&census->unused);
+    vec_clear(&census->gone);
     map_clear_with(&census->namespaces, free_labels);
     free(census);
 }
