@@ -183,18 +183,30 @@ static struct population *together(struct cache *cache, struct pod_class *cls)
     return population;
 }
 
+/* The most that it adds to what is counted. */
+static size_t share_of(const struct pod_class *cls)
+{
+    return (size_t)cls->rules.term_count + cls->rules.spread_count + 1;
+}
+
+static bool has_room(const struct census *census, const struct pod_class *cls)
+{
+    return map_count(&census->populations) + share_of(cls) <= census->most &&
+           census->carried + cls->rules.term_count <= census->most;
+}
+
 /* NULL when there is no room for what it may select. */
 static struct census_class *class_new(struct cache *cache, struct pod_class *cls)
 {
     const struct pod_rules *rules = &cls->rules;
-    size_t more = (size_t)rules->term_count + rules->spread_count + 1;
-    if (map_count(&cache->census->populations) + more > cache->census->most ||
-        cache->census->carried + rules->term_count > cache->census->most) {
+    if (!has_room(cache->census, cls)) {
         cache->census->turned_away = true;
         return NULL;
     }
     struct census_class *entry = xnew(struct census_class);
     entry->cls = pod_class_ref(cls);
+    list_init(&entry->link);
+    list_append(&cache->census->classes, &entry->link);
     entry->together = together(cache, cls);
     if (entry->together)
         entry->together->wanted++;
@@ -214,7 +226,9 @@ static struct census_class *class_new(struct cache *cache, struct pod_class *cls
 static void class_free(struct cache *cache, struct census_class *entry)
 {
     struct pod_class *cls = entry->cls;
+    ENSURE(entry->placed == 0);
     cls->census = NULL;
+    list_remove(&entry->link);
     if (entry->together)
         entry->together->wanted--;
     for (uint32_t i = 0; i < cls->rules.spread_count; i++)
@@ -228,6 +242,35 @@ static void class_free(struct cache *cache, struct census_class *entry)
     free(entry->selections);
     free(entry);
     pod_class_unref(cls);
+}
+
+/* Makes room for a class that has a pod on a node: those that have none are turned away, the latest
+ * first; nobody is where that would not do. */
+static void displace(struct cache *cache, const struct pod_class *cls)
+{
+    struct census *census = cache->census;
+    if (census->held + share_of(cls) > census->most)
+        return;
+    for (struct list *link = census->classes.prev, *before; link != &census->classes;
+         link = before) {
+        struct census_class *entry = container_of(link, struct census_class, link);
+        before = link->prev;
+        if (has_room(census, cls))
+            return;
+        if (entry->placed)
+            continue;
+        census->uncounted += entry->uses;
+        class_free(cache, entry);
+        census->turned_away = true;
+    }
+}
+
+static void note_placed(struct census *census, struct census_class *entry, bool placed)
+{
+    if (placed && entry->placed++ == 0)
+        census->held += share_of(entry->cls);
+    else if (!placed && --entry->placed == 0)
+        census->held -= share_of(entry->cls);
 }
 
 /* ---- pods ------------------------------------------------------------------------------------ */
@@ -251,8 +294,10 @@ static struct census_class *class_late(struct cache *cache, struct pod_class *cl
             continue;
         entry->uses++;
         cache->census->uncounted--;
-        if (task->node)
-            carry_terms(task, task->node, 1);
+        if (!task->node)
+            continue;
+        carry_terms(task, task->node, 1);
+        note_placed(cache->census, entry, true);
     }
     if (entry)
         cache->work += map_count(&cache->tasks_by_uid);
@@ -334,10 +379,36 @@ static bool appears(const struct cache *cache, const struct sched_task *task,
     return node && !cache->stating && (task->node != node || task->status == TASK_ALLOCATED);
 }
 
+/* A task comes to a node by another's doing, and its rules are not counted: they are to be. */
+static void admit_placed(struct cache *cache, struct sched_task *task)
+{
+    struct pod_class *cls = task->pod->cls;
+    if (cls->census || !has_rules(cls) || cache->stating)
+        return;
+    displace(cache, cls);
+    (void)class_late(cache, cls);
+}
+
+static void move_link(struct census *census, struct census_set *set, struct sched_task *task,
+                      const struct sched_node *node)
+{
+    struct census_class *entry = task->pod->cls->census;
+    if (!task->node == !node)
+        return;
+    if (node)
+        list_append(&set->placed, &task->placed);
+    else
+        list_remove(&task->placed);
+    if (entry)
+        note_placed(census, entry, node != NULL);
+}
+
 void census_move(struct cache *cache, struct sched_task *task, enum task_status status,
                  struct sched_node *node)
 {
     struct census_set *set = task->pod->labels->scratch;
+    if (node && task->node != node)
+        admit_placed(cache, task);
     bool ends = (task->status == TASK_RELEASING) != (status == TASK_RELEASING);
     if ((appears(cache, task, node) || (task->node == node && node && ends)) &&
         is_wanted(cache->census, set))
@@ -350,10 +421,7 @@ void census_move(struct cache *cache, struct sched_task *task, enum task_status 
         count_task(cache->census, task, node, status, 1);
     if (task->node == node && is_meant(cache->census, set))
         cache_log_node(cache, node); /* a change of place is logged as such */
-    if (task->node && !node)
-        list_remove(&task->placed);
-    else if (!task->node && node)
-        list_append(&set->placed, &task->placed);
+    move_link(cache->census, set, task, node);
 }
 
 /* ---- namespaces ------------------------------------------------------------------------------ */
@@ -433,6 +501,7 @@ struct census *census_new(void)
     census->populations.borrows = true;
     census->most = LIMIT_SELECTIONS;
     list_init(&census->sets);
+    list_init(&census->classes);
     return census;
 }
 

@@ -9,7 +9,9 @@
  *
  * Every change of a pod costs a look at each population that means it, and new labels a look at
  * all, so there is a bound on how many there may be, and on terms. The rules of classes that come
- * beyond it are not counted, and none of their pods is placed, until there is room again.
+ * beyond it are not counted, and none of their pods is placed, until there is room again. Classes
+ * that have pods on nodes come before those that have none, whichever came first, so that after a
+ * restart what runs counts as before.
  *
  * What this bound bounds in memory, whomever the selections mean and whatever comes first: for each
  * population a byte a node (struct counts; two where it means more than 127 pods there), and a bit
@@ -61,7 +63,9 @@ struct census_class {
     struct population *together;    /* meant by all required affinity terms; NULL without any */
     struct carried **terms;         /* owned array, by term of the class; counted */
     struct population **selections; /* owned array, by spread constraint of the class; counted */
+    struct list link;               /* in the census */
     uint32_t uses;
+    uint32_t placed; /* tasks on nodes */
 };
 
 /* Pods that have one set of labels; hangs on the set's `scratch`. */
@@ -81,6 +85,8 @@ struct census {
     VEC(uint32_t) unused;               /* numbers of none that no set has a bit for, */
     VEC(uint32_t) gone;                 /* and that sets may have one for */
     struct list sets;                   /* struct census_set */
+    struct list classes;                /* struct census_class, in the order in which they came */
+    size_t held; /* selections and terms at most, however many are alike, of those on nodes */
     uint64_t next_id;
     uint32_t carried;      /* how many there are, */
     uint32_t felt;         /* and how many of them are about a label that nodes have */

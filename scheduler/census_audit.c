@@ -112,6 +112,27 @@ static const char *audit_numbers(const struct census *census)
                : "the numbers of selections are wrong";
 }
 
+/* Which classes have pods on nodes. */
+static const char *audit_classes(const struct cache *cache)
+{
+    const struct census *census = cache->census;
+    size_t held = 0, placed = 0, on_nodes = 0;
+    void *value;
+    for (const struct list *link = census->classes.next; link != &census->classes;
+         link = link->next) {
+        const struct census_class *entry = const_container_of(link, struct census_class, link);
+        const struct pod_rules *rules = &entry->cls->rules;
+        held += entry->placed ? (size_t)rules->term_count + rules->spread_count + 1 : 0;
+        placed += entry->placed;
+    }
+    for (size_t i = 0; map_next(&cache->tasks_by_uid, &i, NULL, &value);) {
+        const struct sched_task *task = value;
+        on_nodes += task->node && task->pod->cls->census;
+    }
+    return held == census->held && placed == on_nodes ? NULL
+                                                      : "which terms are of pods on nodes is wrong";
+}
+
 const char *census_audit(const struct cache *cache)
 {
     const struct map *populations = &cache->census->populations, *tasks = &cache->tasks_by_uid;
@@ -119,6 +140,8 @@ const char *census_audit(const struct cache *cache)
     struct map recount = MAP_INIT;
     const char *wrong = audit_numbers(cache->census);
     void *value;
+    if (!wrong)
+        wrong = audit_classes(cache);
     for (size_t i = 0; map_next(tasks, &i, NULL, &value);)
         recount_terms(&recount, value);
     for (size_t i = 0; !wrong && map_next(populations, &i, NULL, &value);) {
