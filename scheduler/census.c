@@ -2,7 +2,7 @@
  * Counting pods by what selects them. See census.h.
  *
  * Registering a population looks at every set of labels once, and at the pods of those it means;
- * from then on only changes count.
+ * from then on only changes count. When it goes no set is looked at.
  */
 #include "scheduler/census.h"
 #include "api/names.h"
@@ -20,14 +20,19 @@ static const struct kube_pairs *namespace_labels(const struct cache *cache, cons
     return map_get(&cache->census->namespaces, str_of(ns));
 }
 
-static bool has_namespace(const struct cache *cache, const struct population *population,
-                          const char *ns)
+static bool is_within(const struct population *population, const char *ns,
+                      const struct kube_pairs *labels)
 {
-    const struct kube_pairs *labels = population->by_namespace ? namespace_labels(cache, ns) : NULL;
     for (uint32_t i = 0; i < population->n; i++)
         if (!pod_selection_has_namespace(population->all[i], ns, labels))
             return false;
     return true;
+}
+
+static bool has_namespace(const struct cache *cache, const struct population *population,
+                          const char *ns)
+{
+    return is_within(population, ns, population->by_namespace ? namespace_labels(cache, ns) : NULL);
 }
 
 static bool selects(const struct population *population, const struct pod_labels *labels)
@@ -66,28 +71,18 @@ static void count(struct population *population, const struct sched_task *task,
     if (!population_means_task(population, task))
         return;
     counts_add(&population->placed, node->index, sign);
-    if (status != TASK_RELEASING)
-        counts_add(&population->live, node->index, sign);
+    if (status == TASK_RELEASING)
+        counts_add(&population->ending, node->index, sign);
 }
 
-/* Takes a set in, with its pods on nodes. */
-static void include(struct population *population, struct census_set *set)
+/* Takes a set in (`meant`) or out, with its pods on nodes. */
+static void include(struct population *population, struct census_set *set, bool meant)
 {
-    vec_push(&set->meant_by, population);
+    census_set_note(set, population, meant);
     list_each(link, &set->placed)
     {
         const struct sched_task *task = container_of(link, struct sched_task, placed);
-        count(population, task, task->node, task->status, 1);
-    }
-}
-
-static void exclude(struct population *population, struct census_set *set, size_t at)
-{
-    vec_swap_remove(&set->meant_by, at);
-    list_each(link, &set->placed)
-    {
-        const struct sched_task *task = container_of(link, struct sched_task, placed);
-        count(population, task, task->node, task->status, -1);
+        count(population, task, task->node, task->status, meant ? 1 : -1);
     }
 }
 
@@ -113,12 +108,13 @@ static struct population *population_new(struct cache *cache, struct pod_class *
         population->by_index |= label_selector_names(&all[i]->selector, KEY_TASK_INDEX);
         population->by_namespace |= all[i]->namespace_selector.present;
     }
+    census_number(cache, population);
     map_set(&cache->census->populations, str_of(key), population);
     list_each(link, &cache->census->sets)
     {
         struct census_set *set = container_of(link, struct census_set, link);
         if (population_may_mean(cache, population, set->set))
-            include(population, set);
+            include(population, set, true);
         cache->work++;
     }
     return population;
@@ -151,21 +147,13 @@ void population_put(struct cache *cache, struct population *population)
     ENSURE(population->refs > 0);
     if (--population->refs)
         return;
-    list_each(link, &cache->census->sets)
-    {
-        struct census_set *set = container_of(link, struct census_set, link);
-        for (size_t i = 0; i < set->meant_by.n; i++)
-            if (set->meant_by.items[i] == population) {
-                vec_swap_remove(&set->meant_by, i);
-                break;
-            }
-    }
+    census_number_drop(cache->census, population);
     map_del(&cache->census->populations, str_of(population->key));
     census_eased(cache);
     fit_forget(cache, &population->placed);
-    fit_forget(cache, &population->live);
+    fit_forget(cache, &population->ending);
     counts_clear(&population->placed);
-    counts_clear(&population->live);
+    counts_clear(&population->ending);
     vec_clear(&population->carried);
     vec_clear(&population->felt);
     pod_class_unref(population->source);
@@ -195,18 +183,30 @@ static struct population *together(struct cache *cache, struct pod_class *cls)
     return population;
 }
 
+/* The most that it adds to what is counted. */
+static size_t share_of(const struct pod_class *cls)
+{
+    return (size_t)cls->rules.term_count + cls->rules.spread_count + 1;
+}
+
+static bool has_room(const struct census *census, const struct pod_class *cls)
+{
+    return map_count(&census->populations) + share_of(cls) <= census->most &&
+           census->carried + cls->rules.term_count <= census->most;
+}
+
 /* NULL when there is no room for what it may select. */
 static struct census_class *class_new(struct cache *cache, struct pod_class *cls)
 {
     const struct pod_rules *rules = &cls->rules;
-    size_t more = (size_t)rules->term_count + rules->spread_count + 1;
-    if (map_count(&cache->census->populations) + more > cache->census->most ||
-        cache->census->carried + rules->term_count > cache->census->most) {
+    if (!has_room(cache->census, cls)) {
         cache->census->turned_away = true;
         return NULL;
     }
     struct census_class *entry = xnew(struct census_class);
     entry->cls = pod_class_ref(cls);
+    list_init(&entry->link);
+    list_append(&cache->census->classes, &entry->link);
     entry->together = together(cache, cls);
     if (entry->together)
         entry->together->wanted++;
@@ -226,7 +226,9 @@ static struct census_class *class_new(struct cache *cache, struct pod_class *cls
 static void class_free(struct cache *cache, struct census_class *entry)
 {
     struct pod_class *cls = entry->cls;
+    ENSURE(entry->placed == 0);
     cls->census = NULL;
+    list_remove(&entry->link);
     if (entry->together)
         entry->together->wanted--;
     for (uint32_t i = 0; i < cls->rules.spread_count; i++)
@@ -242,30 +244,33 @@ static void class_free(struct cache *cache, struct census_class *entry)
     pod_class_unref(cls);
 }
 
-/* ---- sets of labels -------------------------------------------------------------------------- */
-
-static struct census_set *set_new(struct cache *cache, struct label_set *labels)
+/* Makes room for a class that has a pod on a node: those that have none are turned away, the latest
+ * first; nobody is where that would not do. */
+static void displace(struct cache *cache, const struct pod_class *cls)
 {
-    struct census_set *set = xnew(struct census_set);
-    void *value;
-    set->set = label_set_ref(labels);
-    list_init(&set->placed);
-    list_init(&set->link);
-    list_append(&cache->census->sets, &set->link);
-    for (size_t i = 0; map_next(&cache->census->populations, &i, NULL, &value);)
-        if (population_may_mean(cache, value, labels))
-            vec_push(&set->meant_by, (struct population *)value);
-    labels->scratch = set;
-    return set;
+    struct census *census = cache->census;
+    if (census->held + share_of(cls) > census->most)
+        return;
+    for (struct list *link = census->classes.prev, *before; link != &census->classes;
+         link = before) {
+        struct census_class *entry = container_of(link, struct census_class, link);
+        before = link->prev;
+        if (has_room(census, cls))
+            return;
+        if (entry->placed)
+            continue;
+        census->uncounted += entry->uses;
+        class_free(cache, entry);
+        census->turned_away = true;
+    }
 }
 
-static void set_free(struct census_set *set)
+static void note_placed(struct census *census, struct census_class *entry, bool placed)
 {
-    set->set->scratch = NULL;
-    list_remove(&set->link);
-    vec_clear(&set->meant_by);
-    label_set_unref(set->set);
-    free(set);
+    if (placed && entry->placed++ == 0)
+        census->held += share_of(entry->cls);
+    else if (!placed && --entry->placed == 0)
+        census->held -= share_of(entry->cls);
 }
 
 /* ---- pods ------------------------------------------------------------------------------------ */
@@ -289,8 +294,10 @@ static struct census_class *class_late(struct cache *cache, struct pod_class *cl
             continue;
         entry->uses++;
         cache->census->uncounted--;
-        if (task->node)
-            carry_terms(task, task->node, 1);
+        if (!task->node)
+            continue;
+        carry_terms(task, task->node, 1);
+        note_placed(cache->census, entry, true);
     }
     if (entry)
         cache->work += map_count(&cache->tasks_by_uid);
@@ -301,7 +308,7 @@ void census_enter(struct cache *cache, struct sched_task *task)
 {
     struct pod_class *cls = task->pod->cls;
     struct label_set *labels = task->pod->labels;
-    struct census_set *set = labels->scratch ? labels->scratch : set_new(cache, labels);
+    struct census_set *set = labels->scratch ? labels->scratch : census_set_new(cache, labels);
     set->uses++;
     list_init(&task->placed);
     if (!has_rules(cls))
@@ -325,7 +332,7 @@ void census_leave(struct cache *cache, struct sched_task *task)
     if (entry && --entry->uses == 0)
         class_free(cache, entry);
     if (--set->uses == 0)
-        set_free(set);
+        census_set_free(set);
 }
 
 const char *census_refuses(struct cache *cache, struct pod_class *cls)
@@ -339,21 +346,29 @@ const char *census_refuses(struct cache *cache, struct pod_class *cls)
 }
 
 /* Counts a task on a node in or out. */
-static void count_task(const struct sched_task *task, const struct sched_node *node,
-                       enum task_status status, int sign)
+static void count_task(const struct census *census, const struct sched_task *task,
+                       const struct sched_node *node, enum task_status status, int sign)
 {
-    struct census_set *set = task->pod->labels->scratch;
-    for (size_t i = 0; i < set->meant_by.n; i++)
-        count(set->meant_by.items[i], task, node, status, sign);
+    struct population *population;
+    for (uint32_t i = 0; census_next(census, task->pod->labels->scratch, &i, &population);)
+        count(population, task, node, status, sign);
     carry_terms(task, node, sign);
 }
 
-static bool is_wanted(const struct census_set *set)
+static bool is_wanted(const struct census *census, const struct census_set *set)
 {
-    for (size_t i = 0; i < set->meant_by.n; i++)
-        if (set->meant_by.items[i]->wanted)
+    struct population *population;
+    for (uint32_t i = 0; census_next(census, set, &i, &population);)
+        if (population->wanted)
             return true;
     return false;
+}
+
+static bool is_meant(const struct census *census, const struct census_set *set)
+{
+    struct population *population;
+    uint32_t i = 0;
+    return census_next(census, set, &i, &population);
 }
 
 /* Whether a pod is on a node from now on that was not, as far as others were told: what a statement
@@ -364,66 +379,88 @@ static bool appears(const struct cache *cache, const struct sched_task *task,
     return node && !cache->stating && (task->node != node || task->status == TASK_ALLOCATED);
 }
 
+/* A task comes to a node by another's doing, and its rules are not counted: they are to be. */
+static void admit_placed(struct cache *cache, struct sched_task *task)
+{
+    struct pod_class *cls = task->pod->cls;
+    if (cls->census || !has_rules(cls) || cache->stating)
+        return;
+    displace(cache, cls);
+    (void)class_late(cache, cls);
+}
+
+static void move_link(struct census *census, struct census_set *set, struct sched_task *task,
+                      const struct sched_node *node)
+{
+    struct census_class *entry = task->pod->cls->census;
+    if (!task->node == !node)
+        return;
+    if (node)
+        list_append(&set->placed, &task->placed);
+    else
+        list_remove(&task->placed);
+    if (entry)
+        note_placed(census, entry, node != NULL);
+}
+
 void census_move(struct cache *cache, struct sched_task *task, enum task_status status,
                  struct sched_node *node)
 {
     struct census_set *set = task->pod->labels->scratch;
+    if (node && task->node != node)
+        admit_placed(cache, task);
     bool ends = (task->status == TASK_RELEASING) != (status == TASK_RELEASING);
-    if ((appears(cache, task, node) || (task->node == node && node && ends)) && is_wanted(set))
+    if ((appears(cache, task, node) || (task->node == node && node && ends)) &&
+        is_wanted(cache->census, set))
         cache_room(cache); /* who wants such pods near, or domains evened out, may fit now */
     if (task->node == node && (!node || !ends))
         return;
     if (task->node)
-        count_task(task, task->node, task->status, -1);
+        count_task(cache->census, task, task->node, task->status, -1);
     if (node)
-        count_task(task, node, status, 1);
-    if (task->node == node && set->meant_by.n)
+        count_task(cache->census, task, node, status, 1);
+    if (task->node == node && is_meant(cache->census, set))
         cache_log_node(cache, node); /* a change of place is logged as such */
-    if (task->node && !node)
-        list_remove(&task->placed);
-    else if (!task->node && node)
-        list_append(&set->placed, &task->placed);
+    move_link(cache->census, set, task, node);
 }
 
 /* ---- namespaces ------------------------------------------------------------------------------ */
 
-static size_t place_of(const struct census_set *set, const struct population *population)
+/* Takes the sets of a namespace in or out, as populations mean them now; false when that changes
+ * none. */
+static bool reconsider(struct cache *cache, struct population *const *populations, size_t n,
+                       const char *ns)
 {
-    size_t at = 0;
-    while (at < set->meant_by.n && set->meant_by.items[at] != population)
-        at++;
-    return at;
-}
-
-static void reconsider(const struct cache *cache, struct population *population,
-                       struct census_set *set)
-{
-    size_t at = place_of(set, population);
-    bool is = at < set->meant_by.n, shall = population_may_mean(cache, population, set->set);
-    if (is && !shall)
-        exclude(population, set, at);
-    else if (shall && !is)
-        include(population, set);
-}
-
-static void reconsider_all(struct cache *cache, const char *ns)
-{
-    void *value;
-    bool any = false;
-    for (size_t i = 0; map_next(&cache->census->populations, &i, NULL, &value);) {
-        struct population *population = value;
-        if (!population->by_namespace)
-            continue;
-        any = true;
-        list_each(link, &cache->census->sets)
-        {
-            struct census_set *set = container_of(link, struct census_set, link);
-            if (strcmp(set->set->ns, ns) == 0)
-                reconsider(cache, population, set);
+    bool changed = false;
+    list_each(link, &cache->census->sets)
+    {
+        struct census_set *set = container_of(link, struct census_set, link);
+        for (size_t i = 0; i < n && set->set->ns == ns; i++) {
+            bool shall = population_may_mean(cache, populations[i], set->set);
+            if (census_set_notes(set, populations[i]) == shall)
+                continue;
+            include(populations[i], set, shall);
+            changed = true;
         }
     }
-    if (any)
-        cache_log_all(cache);
+    return changed;
+}
+
+/* The labels of a namespace (interned) are others: whoever goes by them is looked at again. */
+static bool namespace_changed(struct cache *cache, const char *ns, const struct kube_pairs *before,
+                              const struct kube_pairs *now)
+{
+    const struct census *census = cache->census;
+    VEC(struct population *) moved = {NULL, 0, 0};
+    for (size_t i = 0; i < census->by_number.n; i++) {
+        struct population *population = census->by_number.items[i];
+        if (population && population->by_namespace &&
+            is_within(population, ns, before) != is_within(population, ns, now))
+            vec_push(&moved, population);
+    }
+    bool changed = moved.n && reconsider(cache, moved.items, moved.n, ns);
+    vec_clear(&moved);
+    return changed;
 }
 
 static void free_labels(void *value)
@@ -436,31 +473,26 @@ static void free_labels(void *value)
 
 bool cache_set_namespace(struct cache *cache, const char *name, const struct kube_pairs *labels)
 {
-    struct kube_pairs *copy = NULL, *before = map_get(&cache->census->namespaces, str_of(name));
+    struct census *census = cache->census;
+    struct kube_pairs *copy = NULL, *before = map_get(&census->namespaces, str_of(name));
     if (before && labels && kube_pairs_equal(before, labels))
         return false;
     if (labels) {
         copy = xnew(struct kube_pairs);
         *copy = kube_pairs_copy(labels);
-        map_set(&cache->census->namespaces, str_of(name), copy);
+        map_set(&census->namespaces, str_of(name), copy);
     } else {
-        map_del(&cache->census->namespaces, str_of(name));
+        map_del(&census->namespaces, str_of(name));
     }
+    const char *ns = intern_get(str_of(name));
+    bool changed = namespace_changed(cache, ns, before, copy);
+    intern_put(ns);
     free_labels(before);
-    if (!census_wants_namespaces(cache))
+    if (!changed)
         return false;
-    reconsider_all(cache, name);
+    cache_log_all(cache);
     cache_room(cache);
     return true;
-}
-
-bool census_wants_namespaces(const struct cache *cache)
-{
-    void *value;
-    for (size_t i = 0; map_next(&cache->census->populations, &i, NULL, &value);)
-        if (((const struct population *)value)->by_namespace)
-            return true;
-    return false;
 }
 
 struct census *census_new(void)
@@ -469,6 +501,7 @@ struct census *census_new(void)
     census->populations.borrows = true;
     census->most = LIMIT_SELECTIONS;
     list_init(&census->sets);
+    list_init(&census->classes);
     return census;
 }
 
@@ -476,6 +509,9 @@ void census_free(struct census *census)
 {
     ENSURE(list_empty(&census->sets));
     map_clear(&census->populations);
+    vec_clear(&census->by_number);
+    vec_clear(&census->unused);
+    vec_clear(&census->gone);
     map_clear_with(&census->namespaces, free_labels);
     free(census);
 }

@@ -9,8 +9,13 @@
  *
  * Every change of a pod costs a look at each population that means it, and new labels a look at
  * all, so there is a bound on how many there may be, and on terms. The rules of classes that come
- * beyond it are not counted, and none of their pods is placed, until there is room again. Loop
- * thread only.
+ * beyond it are not counted, and none of their pods is placed, until there is room again. Classes
+ * that have pods on nodes come before those that have none, whichever came first, so that after a
+ * restart what runs counts as before.
+ *
+ * What this bound bounds in memory, whomever the selections mean and whatever comes first: for each
+ * population a byte a node (struct counts; two where it means more than 127 pods there), and a bit
+ * in each set of labels. Loop thread only.
  */
 #ifndef PUMICE_SCHEDULER_CENSUS_H
 #define PUMICE_SCHEDULER_CENSUS_H
@@ -29,8 +34,9 @@ struct population {
     uint32_t n;
     struct pod_class *source; /* counted */
     char *key;                /* owned; what is selected */
+    uint32_t number;          /* its place in the census's `by_number` */
     struct counts placed;     /* by node: pods on it */
-    struct counts live;       /* those of them that are not terminating */
+    struct counts ending;     /* those of them that are terminating */
     bool by_index;            /* tasks' indices matter, so pods with one set of labels differ */
     bool by_namespace;        /* labels of namespaces matter */
     uint32_t wanted;          /* by rules of classes that more such pods may fulfil */
@@ -57,21 +63,30 @@ struct census_class {
     struct population *together;    /* meant by all required affinity terms; NULL without any */
     struct carried **terms;         /* owned array, by term of the class; counted */
     struct population **selections; /* owned array, by spread constraint of the class; counted */
+    struct list link;               /* in the census */
     uint32_t uses;
+    uint32_t placed; /* tasks on nodes */
 };
 
 /* Pods that have one set of labels; hangs on the set's `scratch`. */
 struct census_set {
-    struct label_set *set;             /* counted */
-    VEC(struct population *) meant_by; /* borrowed */
-    struct list placed;                /* struct sched_task, on nodes */
-    struct list link;                  /* in the census */
+    struct label_set *set; /* counted */
+    VEC(uint64_t)
+    meant_by;           /* a bit for each population that may mean such pods, by its number; and
+                           for some that have gone */
+    struct list placed; /* struct sched_task, on nodes */
+    struct list link;   /* in the census */
     uint32_t uses;
 };
 
 struct census {
-    struct map populations; /* by what they select; struct population, borrowed keys */
-    struct list sets;       /* struct census_set */
+    struct map populations;             /* by what they select; struct population, borrowed keys */
+    VEC(struct population *) by_number; /* the same; NULL: there is none */
+    VEC(uint32_t) unused;               /* numbers of none that no set has a bit for, */
+    VEC(uint32_t) gone;                 /* and that sets may have one for */
+    struct list sets;                   /* struct census_set */
+    struct list classes;                /* struct census_class, in the order in which they came */
+    size_t held; /* selections and terms at most, however many are alike, of those on nodes */
     uint64_t next_id;
     uint32_t carried;      /* how many there are, */
     uint32_t felt;         /* and how many of them are about a label that nodes have */
@@ -97,8 +112,6 @@ void census_move(struct cache *cache, struct sched_task *task, enum task_status 
 /* The first known node has the label; the last one has it no more. */
 void census_label_came(struct cache *cache, struct node_label *label);
 void census_label_went(struct cache *cache, struct node_label *label);
-/* Whether a selector means pods by the labels of their namespaces, so that these matter. */
-bool census_wants_namespaces(const struct cache *cache);
 /* Every count compared with a recount; a constant text on the first difference, else NULL. Whom
  * selections mean is left out where that is a million looks and more. */
 const char *census_audit(const struct cache *cache);
@@ -106,6 +119,10 @@ struct census *census_new(void);
 /* Frees it; no task may be in it. */
 void census_free(struct census *census);
 
+/* Iteration over those that may mean pods of a set: `for (uint32_t i = 0;
+ * census_next(census, set, &i, &population);)`; none may come meanwhile. */
+bool census_next(const struct census *census, const struct census_set *set, uint32_t *number,
+                 struct population **ret_population);
 /* Whether the population means pods with these labels. */
 bool population_means(const struct cache *cache, const struct population *population,
                       const struct pod_labels *labels);

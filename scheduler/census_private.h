@@ -22,6 +22,21 @@ bool population_may_mean(const struct cache *cache, const struct population *pop
                          const struct label_set *set);
 bool population_means_task(const struct population *population, const struct sched_task *task);
 
+/* ---- sets of labels: census_sets.c --------------------------------------------------------------
+ */
+
+/* The record of a set of labels, noting who may mean it; it has none yet. */
+struct census_set *census_set_new(struct cache *cache, struct label_set *labels);
+/* Frees it; no pod may be in it. */
+void census_set_free(struct census_set *set);
+/* Whether it is noted that the population may mean such pods; notes it. */
+bool census_set_notes(const struct census_set *set, const struct population *population);
+void census_set_note(struct census_set *set, const struct population *population, bool meant);
+/* Gives a new population its number, which no set notes. */
+void census_number(struct cache *cache, struct population *population);
+/* A population goes, whatever sets note of it. */
+void census_number_drop(struct census *census, const struct population *population);
+
 /* ---- terms that pods carry: census_terms.c ------------------------------------------------------
  */
 

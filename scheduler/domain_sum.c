@@ -45,10 +45,12 @@ static void see_all(struct domain_sum *sum, uint32_t nodes)
 {
     sum->seen = xreallocarray(sum->seen, (size_t)nodes + 1, sizeof(*sum->seen));
     memset(sum->seen, 0, nodes * sizeof(*sum->seen));
+    sum->looks = nodes;
     for (size_t i = 0; i < sum->sources.n; i++) {
         const struct sum_source *source = &sum->sources.items[i];
         uint32_t node;
         int64_t amount;
+        sum->looks += 1 + source->counts->size;
         for (uint32_t at = 0; counts_next(source->counts, &at, &node, &amount);)
             if (node < nodes)
                 sum->seen[node] += source->weight * amount;

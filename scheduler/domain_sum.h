@@ -22,6 +22,7 @@ struct domain_sum {
     int64_t *by_domain; /* the sums */
     uint64_t version;   /* of the topology when it was filled */
     int64_t total;      /* of all sums */
+    size_t looks;       /* at counts and nodes, that filling it took */
     uint64_t *room;     /* by domain, two for each, for the holder; NULL at first, freed with it */
 };
 

@@ -2,10 +2,10 @@
  * Tables of classes over nodes. See fit.h.
  *
  * Tables are the cache's, in the order of their last use. There are at most TABLES_MAX, and
- * together they hold at most ENTRIES_MAX nodes (14 bytes each, and what neighbours keep for each);
- * the longest unused are freed first. A table holds a reference to its class. That of a class alone
- * hangs on the class's `scratch`; others are found by the queue's index where that matters, the
- * class's number and what neighbours_sign says.
+ * together they hold at most ENTRIES_MAX nodes (14 bytes each, and what neighbours keep for each
+ * and of the counts that they add up); the longest unused are freed first. A table holds a
+ * reference to its class. That of a class alone hangs on the class's `scratch`; others are found by
+ * the queue's index where that matters, the class's number and what neighbours_sign says.
  *
  * The best node stands at the root of a tree of winners: place p of `winners` (1 to cap - 1) has
  * the better one of places 2p and 2p + 1, and node i stands at place cap + i. A change goes up the
@@ -22,6 +22,8 @@
 
 #define ENTRIES_MAX ((size_t)1 << 22)
 #define TABLES_MAX 4096
+#define SOURCE_ENTRIES 3 /* what a count that is added up is worth, with its part of the key */
+#define LOOKS_WORK 8     /* looks at counts that are a unit of work */
 
 /* ---- the tree of winners --------------------------------------------------------------------- */
 
@@ -178,7 +180,10 @@ static void look_at(const struct cache *cache, const struct sched_config *config
 /* How many nodes' worth it counts for. */
 static size_t entries(const struct fit_table *table, size_t cap)
 {
-    return table->neighbours ? cap * (1 + neighbours_width(table->neighbours)) : cap;
+    if (!table->neighbours || !cap)
+        return cap;
+    return cap * (1 + neighbours_width(table->neighbours)) +
+           SOURCE_ENTRIES * neighbours_sources(table->neighbours);
 }
 
 static void drop_raws(struct fit_table *table)
@@ -287,28 +292,35 @@ static void table_fill(struct cache *cache, const struct sched_config *config,
     cache->work += table->n;
 }
 
-/* Domains, and which nodes count, are others when any node is. */
+/* Domains, and which nodes count, are others when any node is. Where very many counts are added up
+ * it is soon less work to do so afresh than to ask each of them for the nodes that have changed. */
 static bool neighbours_start_afresh(const struct cache *cache, const struct fit_table *table)
 {
-    return table->neighbours &&
-           (table->versions != cache->versions || neighbours_outdated(table->neighbours, cache));
+    if (!table->neighbours)
+        return false;
+    return table->versions != cache->versions || neighbours_outdated(table->neighbours, cache) ||
+           (cache->log_head - table->seen) * neighbours_sources(table->neighbours) >
+               neighbours_looks(table->neighbours);
 }
 
 static void refill_neighbours(struct cache *cache, struct fit_table *table)
 {
     neighbours_fill(table->neighbours, cache);
     table->stale = true;
-    cache->work += table->n;
+    cache->work += table->n + neighbours_looks(table->neighbours) / LOOKS_WORK;
 }
 
 static void table_replay(struct cache *cache, const struct sched_config *config,
-                         struct fit_table *table)
+                         struct fit_table *table, bool follow)
 {
-    cache->work += cache->log_head - table->seen;
+    uint64_t changes = cache->log_head - table->seen;
+    cache->work += changes;
+    if (follow)
+        cache->work += changes * neighbours_sources(table->neighbours) / LOOKS_WORK;
     for (; table->seen < cache->log_head; table->seen++) {
         uint32_t index = cache->log[table->seen & (cache->log_cap - 1)];
         look_at(cache, config, table, index, false);
-        if (table->neighbours)
+        if (follow)
             neighbours_follow(table->neighbours, index);
         rise(table, index);
     }
@@ -383,7 +395,7 @@ static void bring_up_to_date(struct cache *cache, const struct sched_config *con
     if (fill)
         table_fill(cache, config, table, afresh);
     else
-        table_replay(cache, config, table);
+        table_replay(cache, config, table, table->neighbours && !neighbours);
     table->versions = cache->versions;
     if (!fit_scans(table))
         table->fits = table->room;
@@ -480,7 +492,9 @@ struct fit_table *fit_table_of(struct cache *cache, const struct sched_config *c
     if (census_refuses(cache, group->cls) || !neighbours_matter(cache, &kin))
         return fit_table(cache, config, group->job->queue, group->cls);
     key_begin(queue, group->cls, &key);
-    if (!key_sign(cache, &kin, &key))
+    bool matter = key_sign(cache, &kin, &key);
+    cache->work += key.n / LOOKS_WORK;
+    if (!matter)
         return fit_table(cache, config, group->job->queue, group->cls);
     struct fit_table *table = map_get(&cache->tables_by_key, buf_str(&key));
     if (table && table->generation != config->generation) { /* its neighbours are by other rules */

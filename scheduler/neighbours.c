@@ -66,8 +66,8 @@ static void each_term(const struct cache *cache, const struct kin *kin,
                       void (*visit)(struct carried *carried, void *arg), void *arg)
 {
     const struct census_set *set = set_of(kin);
-    for (size_t i = 0; set && i < set->meant_by.n; i++) {
-        struct population *population = set->meant_by.items[i];
+    struct population *population;
+    for (uint32_t i = 0; set && census_next(cache->census, set, &i, &population);) {
         if (population->by_index && !is_meant(cache, kin, population))
             continue;
         for (size_t c = 0; c < population->felt.n; c++)
@@ -210,8 +210,10 @@ static void add_spreads(struct making *making, const struct census_class *entry,
             continue;
         spread.sum = domain_sum_of(making->cache, rule->topology_key);
         spread.self = is_meant(making->cache, kin, entry->selections[i]);
-        if (rule->pods.selector.all.n) /* without requirements it counts nobody */
-            domain_sum_add(&spread.sum, &entry->selections[i]->live, 1);
+        if (rule->pods.selector.all.n) { /* without requirements it counts nobody */
+            domain_sum_add(&spread.sum, &entry->selections[i]->placed, 1);
+            domain_sum_add(&spread.sum, &entry->selections[i]->ending, -1);
+        }
         if (rule->required)
             vec_push(&neighbours->spreads[HARD], spread);
         else
@@ -284,6 +286,22 @@ size_t neighbours_width(const struct neighbours *neighbours)
     for (int i = 0; i < SPREAD_KINDS; i++)
         width += neighbours->spreads[i].n;
     return width;
+}
+
+size_t neighbours_sources(const struct neighbours *neighbours)
+{
+    size_t sources = 0;
+    every_sum(sum, neighbours) sources += sum->sources.n;
+    every_spread(spread, neighbours) sources += spread->sum.sources.n;
+    return sources;
+}
+
+size_t neighbours_looks(const struct neighbours *neighbours)
+{
+    size_t looks = 0;
+    every_sum(sum, neighbours) looks += sum->looks;
+    every_spread(spread, neighbours) looks += spread->sum.looks;
+    return looks;
 }
 
 /* ---- filling and following ------------------------------------------------------------------- */

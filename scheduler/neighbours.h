@@ -31,10 +31,13 @@ struct neighbours *neighbours_new(struct cache *cache, const struct sched_config
 void neighbours_free(struct cache *cache, struct neighbours *neighbours);
 /* Whether it adds up these counts of the census. */
 bool neighbours_use(const struct neighbours *neighbours, const struct counts *counts);
-/* How many amounts it keeps for each node. */
+/* How many amounts it keeps for each node; how many counts of the census these add up. */
 size_t neighbours_width(const struct neighbours *neighbours);
+size_t neighbours_sources(const struct neighbours *neighbours);
 /* Whether there are more nodes, or their domains are others, than when it was filled. */
 bool neighbours_outdated(const struct neighbours *neighbours, const struct cache *cache);
+/* How many looks at the counts of one node it took to count afresh the last time. */
+size_t neighbours_looks(const struct neighbours *neighbours);
 /* Counts afresh. */
 void neighbours_fill(struct neighbours *neighbours, const struct cache *cache);
 /* The pods on a node have changed. */

@@ -156,6 +156,42 @@ static void terms_have_a_limit(void **state)
     cluster_free(c);
 }
 
+/* A namespace is news where that changes who is meant, which may take several of its kind. */
+static void namespaces_are_news_where_they_matter(void **state)
+{
+    (void)state;
+    static const char spec[] =
+        CPU("1") ",\"affinity\":{\"podAffinity\":{"
+                 "\"requiredDuringSchedulingIgnoredDuringExecution\":[{" OURS ZONE
+                 ",\"namespaces\":[\"ns\"]},{" OURS ZONE
+                 ",\"namespaceSelector\":{\"matchLabels\":{\"team\":\"x\"}}}]}}";
+    struct kube_pair team = {intern_get(STR("team")), intern_get(STR("x"))};
+    const struct kube_pairs labels = {&team, 1}, none = {NULL, 0};
+    struct cluster *c = cluster_new(NULL);
+    struct cache *cache = &c->scheduler->cache;
+    label_nodes(c, 3, "");
+    add_app(c, "friend", 1, "\"app\":\"a\"", CPU("1"));
+    add_app(c, "a", 1, "\"app\":\"b\"", spec);
+    run(c);
+    assert_int_equal(bound(c, "a", NULL), 0);
+    uint64_t room = cache->room;
+    assert_false(cache_set_namespace(cache, "other", &labels)); /* without pods */
+    assert_false(cache_set_namespace(cache, "ns", &none));
+    assert_false(cache_set_namespace(cache, "other", NULL));
+    assert_true(cache->room == room);
+    assert_true(cache_set_namespace(cache, "ns", &labels));
+    assert_true(cache->room > room);
+    check(c);
+    scheduler_wake(c->scheduler);
+    run(c);
+    assert_int_equal(bound(c, "a", NULL), 1);
+    assert_true(cache_set_namespace(cache, "ns", NULL));
+    check(c);
+    cluster_free(c);
+    intern_put(team.key);
+    intern_put(team.value);
+}
+
 /* Tables are kept for the classes that were used last; those of others are made again. */
 static void tables_have_a_limit(void **state)
 {
@@ -189,6 +225,7 @@ int main(void)
         cmocka_unit_test(nobody_is_near_without_a_label),
         cmocka_unit_test(nodes_take_their_labels_along),
         cmocka_unit_test(terms_have_a_limit),
+        cmocka_unit_test(namespaces_are_news_where_they_matter),
         cmocka_unit_test(tables_have_a_limit),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));

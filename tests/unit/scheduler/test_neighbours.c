@@ -402,6 +402,7 @@ static void selections_count_all_pods_once_there_is_room(void **state)
     c->scheduler->cache.census->most = 8;
     add_zoned_nodes(c, 3, "8");
     struct test_group *first = add_shy(c, "first", 7);
+    run(c);
     struct test_group *third = add_shy(c, "third", 2);
     snprintf(find_pod(c, "third-0")->node, NAME_SIZE, "n0");
     show_pod(c, find_pod(c, "third-0"));
@@ -418,6 +419,45 @@ static void selections_count_all_pods_once_there_is_room(void **state)
     end_pods_of(c, third, true);
     run(c);
     assert_int_equal(bound(c, "last", NULL), 1);
+    check(c);
+    cluster_free(c);
+}
+
+/* Terms of pods on nodes count, though those of others that wait have taken all room before; as
+ * after a restart, where pods come in any order. */
+static void whoever_runs_comes_before_those_that_wait(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new("actions: \"enqueue, allocate, backfill\"\ntiers:\n- plugins:\n"
+                                    "  - name: gang\n  - name: predicates\n");
+    c->scheduler->cache.census->most = 8;
+    add_zoned_nodes(c, 3, "1");
+    add_app(c, "full-1", 1, "", CPU("1") ",\"nodeSelector\":{\"zone\":\"z1\"}");
+    add_app(c, "full-2", 1, "", CPU("1") ",\"nodeSelector\":{\"zone\":\"z2\"}");
+    run(c);
+    struct test_group *first = add_shy(c, "first", 3), *second = add_shy(c, "second", 3);
+    run(c);
+    assert_says(first, "Insufficient cpu");
+    assert_says(second, "Insufficient cpu");
+    struct test_group *third = add_shy(c, "third", 3);
+    snprintf(find_pod(c, "third-0")->node, NAME_SIZE, "n0");
+    show_pod(c, find_pod(c, "third-0"));
+    run_for(c, 5 * NSEC_PER_SEC); /* reasons are told again now and then */
+    assert_int_equal(c->scheduler->cache.census->held, 4);
+    assert_says(first, "Insufficient cpu");
+    assert_says(second, "select pods in too many different ways");
+    check(c);
+    struct test_group *last =
+        add_app(c, "last", 1, "\"of-third\":\"1\"", ",\"nodeSelector\":{\"zone\":\"z0\"}");
+    run(c);
+    assert_int_equal(bound(c, "last", NULL), 0);
+    assert_says(last, "1 node(s) didn't satisfy existing pods anti-affinity rules");
+    end_pods_of(c, third, true);
+    run(c);
+    assert_int_equal(bound(c, "last", NULL), 1);
+    run_for(c, 5 * NSEC_PER_SEC);
+    assert_says(second, "Insufficient cpu");
+    assert_int_equal(c->scheduler->cache.census->held, 0);
     check(c);
     cluster_free(c);
 }
@@ -443,6 +483,7 @@ int main(void)
         cmocka_unit_test(pods_with_too_many_terms_wait_alone),
         cmocka_unit_test(selections_have_a_limit),
         cmocka_unit_test(selections_count_all_pods_once_there_is_room),
+        cmocka_unit_test(whoever_runs_comes_before_those_that_wait),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     return cmocka_run_group_tests(tests, NULL, NULL);
