@@ -263,6 +263,8 @@ static void end_decision(struct evict_decision *decision, enum ending ending)
         job->evict_ends = 0;
     else if (job->uid == decision->uid)
         back_off(decision);
+    if (ending != PLACED && ending != USELESS)
+        evict_say_vain(decision, ending_texts[ending]);
     let_go(decision);
     if (ending == PLACED)
         end_all_victims(decision);
@@ -300,7 +302,7 @@ static void count_victims(struct evict_decision *decision)
         int64_t at = due_time(scheduler, call, task);
         due = at > due ? at : due;
         if (!call->taken_ns && now >= evict_call_ends(call))
-            decision->pointless = true;
+            evict_call_tire(call);
     }
     if (!decision->adopted)
         decision->due_ns = due;
