@@ -7,8 +7,6 @@
 #include "scheduler/evict/plan_private.h"
 #include "scheduler/fit.h"
 
-#define SPARE_MOST 65536 /* placements that are tried anew in order to spare units, at most */
-
 /* ---- by placing everything anew -------------------------------------------------------------- */
 
 static void save_places(struct evict_plan *plan)
@@ -143,7 +141,8 @@ static void spare(struct evict_plan *plan, struct evict_unit *unit)
     bool plain = are_plain(plan, unit);
     if (plain && try_where_it_was(plan, unit))
         return;
-    if (plan->order.n * plan->statement.placed.n <= SPARE_MOST && (!plain || may_rearrange(plan)))
+    if (plan->order.n * plan->statement.placed.n <= EVICT_SPARE_MOST &&
+        (!plain || may_rearrange(plan)))
         try_without(plan, unit);
 }
 
