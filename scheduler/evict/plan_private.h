@@ -25,13 +25,16 @@ void evict_cost_add(struct evict_cost *sum, const struct evict_cost *more);
 
 /* A job whose pods might go. */
 struct evict_owner {
-    struct sched_job *job; /* borrowed */
-    int32_t minimum;       /* its own, before anybody was taken away */
-    uint32_t rank;         /* of its queue */
-    uint32_t first, n;     /* its candidates */
-    bool partly;           /* it has live pods that must not go: never taken whole */
-    bool refused;          /* plugins or budgets do not let it go whole */
-    bool gone;             /* it is away, whole */
+    struct sched_job *job;  /* borrowed */
+    int32_t minimum;        /* its own, before anybody was taken away */
+    uint32_t rank;          /* of its queue */
+    uint32_t first, n;      /* its candidates */
+    struct evict_cost cost; /* of all that is still there; valid while `costed` */
+    bool costed;
+    bool partly;    /* it has live pods that must not go: never taken whole */
+    bool has_parts; /* some of its candidates are only parts */
+    bool refused;   /* plugins or budgets do not let it go whole */
+    bool gone;      /* it is away, whole */
 };
 
 struct evict_candidate {
@@ -40,6 +43,8 @@ struct evict_candidate {
     enum task_status status; /* and how */
     uint32_t owner;
     uint32_t unit; /* number of the unit it is away with, 0: it is there */
+    bool part;     /* it goes only with all of its job, not for its own room */
+    bool single;   /* of the options listed last, one is this pod alone */
     int64_t work;  /* lost with it */
 };
 
@@ -64,6 +69,7 @@ struct evict_site {
     struct evict_cost cost;
     size_t exact; /* with so many pods placed, and one, it was found out by trying; 0: it is from
                    * what pods ask for alone */
+    bool stale;   /* in plan->stale */
 };
 
 struct evict_want {
@@ -117,7 +123,8 @@ struct evict_plan {
     const struct task_group *sites_group; /* whose pods the sites are for */
     struct evict_site *sites;             /* by node */
     size_t site_count;
-    struct heap queue; /* of sites */
+    struct heap queue;   /* of sites */
+    VEC(uint32_t) stale; /* nodes whose sites are to be looked at again */
 
     VEC(uint32_t) order;    /* units, the costliest first */
     VEC(uint32_t) returned; /* units; scratch of sparing */
@@ -174,8 +181,9 @@ bool evict_estimate(struct evict_plan *plan, const struct sched_node *node,
 /* Whether plugins let no pod of the job go, whichever pod of the job that waits it were for. */
 bool evict_keeps(struct evict_plan *plan, const struct sched_job *job);
 /* Whether plugins and budgets would let the pod go if it were the only one, for any pod of the job
- * that waits: else it does not go with others either. */
-bool evict_lets_go(struct evict_plan *plan, const struct sched_task *victim);
+ * that waits, by itself or as a part of its job: else it does not go with others either. */
+bool evict_lets_go(struct evict_plan *plan, const struct sched_task *victim,
+                   enum eviction_extent extent);
 /* Which of the options that are single pods plugins let go, into plan->may by option. */
 void evict_ask(struct evict_plan *plan, const struct sched_task *task);
 /* Takes away what an option says, as a new unit; false when it must stay. */

@@ -192,6 +192,8 @@ static void dissolve(struct evict_plan *plan, uint32_t number)
  * have to go whole either. */
 static void spare_part(struct evict_plan *plan, uint32_t number)
 {
+    if (plan->owners.items[number].has_parts)
+        return; /* these would go alone then */
     return_singles(plan, number);
     if (!plan->returned.n)
         return;
