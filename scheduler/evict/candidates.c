@@ -132,8 +132,6 @@ static void add_owner(struct evict_plan *plan, struct sched_job *job, size_t fir
         plan->candidates.n = first;
         return;
     }
-    qsort_r(&plan->candidates.items[first], n, sizeof(*plan->candidates.items), compare_candidates,
-            plan);
     vec_push(&plan->owners, ((struct evict_owner){.job = job,
                                                   .minimum = job->min_member,
                                                   .first = (uint32_t)first,
@@ -245,7 +243,15 @@ static void rank_queues(struct evict_plan *plan)
     vec_clear(&givers);
 }
 
-void evict_arrange(struct evict_plan *plan)
+static void sort_owner(struct evict_plan *plan, const struct evict_owner *owner)
+{
+    if (owner->n > 1)
+        qsort_r(&plan->candidates.items[owner->first], owner->n, sizeof(*plan->candidates.items),
+                compare_candidates, plan);
+    evict_cache(plan)->work += 2 * owner->n;
+}
+
+static void sort_by_node(struct evict_plan *plan)
 {
     const size_t nodes = evict_cache(plan)->nodes.n, n = plan->candidates.n;
     rank_queues(plan);
@@ -259,6 +265,17 @@ void evict_arrange(struct evict_plan *plan)
     for (uint32_t i = 0; i < n; i++)
         plan->by_node[next[plan->candidates.items[i].node->index]++] = i;
     evict_cache(plan)->work += nodes + n;
+}
+
+bool evict_arrange(struct evict_plan *plan)
+{
+    const uint64_t most = evict_cache(plan)->work + COLLECT_WORK;
+    while (plan->cursor < plan->owners.n && evict_cache(plan)->work < most)
+        sort_owner(plan, &plan->owners.items[plan->cursor++]);
+    if (plan->cursor < plan->owners.n)
+        return false;
+    sort_by_node(plan);
+    return true;
 }
 
 /* ---- options of a node ----------------------------------------------------------------------- */
