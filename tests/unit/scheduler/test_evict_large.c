@@ -1,7 +1,9 @@
 /*
- * Plans of evictions on large clusters: no step takes long, whatever goes, and is looked at again.
+ * Plans of evictions on large clusters, and what follows: no step takes long, whatever goes, and is
+ * looked at again.
  */
 #include "plans.h"
+#include "scheduler/evict/evictor_private.h"
 #include "turns.h"
 
 #define NODES 1000
@@ -126,6 +128,38 @@ static void many_parts_are_looked_at(void **state)
     cluster_free(c);
 }
 
+/* Ten thousand go for as many: they are asked, and the places held and shown, in several steps. */
+static void a_large_decision_is_begun_in_steps(void **state)
+{
+    (void)state;
+    struct cluster *c = plans_new(plain);
+    unsigned steps = 1;
+    size_t cursor = 0;
+    plans_nodes(c, NODES, PODS);
+    put_job(c, .name = "a", .min = NODES * PODS, .priority = 1);
+    put_on_nodes(c, "a", NODES * PODS, PODS, "1");
+    put_taker(c, NODES * PODS, "1");
+    struct evict_plan *plan = plans_begin(c, "p", PREEMPT);
+    while (!evict_plan_step(plan))
+        ;
+    struct sched_job *taker = cache_job(plans_cache(c), "ns", "p");
+    for (bool done = false; !done; steps++) {
+        int64_t start = cpu_time();
+        done = evictor_decide(c->scheduler, taker, plan, "preempt", &cursor);
+        int64_t took = cpu_time() - start;
+        if (took > TURN_MOST)
+            fail_msg("a step took %lld us", (long long)(took / 1000));
+    }
+    evict_plan_free(plan);
+    assert_in_range(steps, 10, 1000);
+    assert_int_equal(taker->decision->count, NODES * PODS);
+    assert_int_equal(taker->decision->places, NODES * PODS);
+    assert_int_equal(map_count(&c->scheduler->evictions), NODES * PODS);
+    assert_int_equal(cache_job(plans_cache(c), "ns", "a")->count[TASK_RELEASING], NODES * PODS);
+    assert_null(cache_audit(plans_cache(c)));
+    cluster_free(c);
+}
+
 /* How much longer gang takes for four times as many pods of one job, at most eight times. */
 static void asking_takes_as_long_as_there_are_pods(void **state)
 {
@@ -175,6 +209,7 @@ int main(void)
         cmocka_unit_test(a_large_gang_is_given_back),
         cmocka_unit_test(many_places_are_found_anew),
         cmocka_unit_test(many_parts_are_looked_at),
+        cmocka_unit_test(a_large_decision_is_begun_in_steps),
         cmocka_unit_test(asking_takes_as_long_as_there_are_pods),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
