@@ -78,6 +78,7 @@ struct task_role {
     int32_t min;
     uint32_t have;    /* allocated, binding, bound, running or succeeded */
     uint32_t waiting; /* pending or held */
+    uint32_t going;   /* of those that somebody thinks of evicting; 0 but while that is counted */
 };
 
 /* Pods of a job that are alike in role, class, labels and priority. */
@@ -203,6 +204,7 @@ struct sched_job {
     VEC(struct task_group *) groups; /* owned; by priority, then role, then class */
     struct list tasks;
     uint32_t count[TASK_STATUS_COUNT];
+    uint32_t going;                  /* like that of a role */
     uint32_t task_count, most_tasks; /* now; at any time */
     int64_t last_arrival_ns;         /* loop time of admission or of the newest pod */
 

@@ -87,8 +87,17 @@ static inline bool eviction_for_job(enum eviction_kind kind)
     return kind == EVICT_GANG_PREEMPT || kind == EVICT_GANG_RECLAIM;
 }
 
+/* How much of their jobs the candidates are. */
+enum eviction_extent {
+    EVICT_SINGLE, /* pods that go each for itself */
+    EVICT_PART,   /* one, of a job that might go whole: whether its queue gives a job does not count
+                   */
+    EVICT_WHOLE   /* all that is left of one job, which goes as a whole */
+};
+
 struct eviction {
     enum eviction_kind kind;
+    enum eviction_extent extent;
     bool ranked; /* only plugins that do more than protect say whose claim is the stronger one */
     const struct cache *cache;
     const struct sched_job *job;                /* that wants it */
@@ -96,14 +105,6 @@ struct eviction {
     const struct sched_task *const *candidates; /* in the order in which they would be evicted */
     size_t n;
 };
-
-/* Whether a candidate goes with the one before it: of whole jobs that a queue gives to another the
- * first pod decides. */
-static inline bool eviction_follows(const struct eviction *eviction, size_t candidate)
-{
-    return eviction->kind == EVICT_GANG_RECLAIM && candidate > 0 &&
-           eviction->candidates[candidate]->job == eviction->candidates[candidate - 1]->job;
-}
 
 /* What the tables over nodes look at themselves for a plugin, because it is not a matter of one
  * node alone: what is enforced, and the weights of scores that are set in relation to other nodes'.

@@ -313,30 +313,6 @@ bool reserve_yield(struct scheduler *scheduler, const struct sched_job *job, str
     return any;
 }
 
-/* Whether what the hold is for has no room there any more, also once those are gone who are evicted
- * for it. */
-static bool is_taken(const struct node_hold *hold)
-{
-    const struct sched_node *node = hold->node;
-    for (uint32_t i = 0; i < hold->amount.n; i++) {
-        const uint32_t id = hold->amount.items[i].id;
-        int64_t room = resource_vector_get(&node->object->allocatable, id) -
-                       resource_vector_get(&node->used, id);
-        (void)resource_sum_add(&room, evictor_comes_free(hold->reservation->job, node, id));
-        if (room < hold->amount.items[i].amount)
-            return true;
-    }
-    return false;
-}
-
-static bool is_taken_on(const struct reservation *reservation, const struct sched_node *node)
-{
-    bool taken = false;
-    for (size_t i = 0; i < reservation->holds.n && !taken; i++)
-        taken = reservation->holds.items[i]->node == node && is_taken(reservation->holds.items[i]);
-    return taken;
-}
-
 /* Whether the queue of the holder may still have all that is held for it. */
 static bool has_share(struct scheduler *scheduler, const struct reservation *reservation)
 {
@@ -353,15 +329,18 @@ static bool has_share(struct scheduler *scheduler, const struct reservation *res
 void reserve_settle(struct scheduler *scheduler, const struct sched_job *job,
                     struct sched_task *const *placed, size_t n)
 {
+    if (list_empty(&scheduler->cache.reservations))
+        return;
+    cleanup_free bool *used = xcalloc(scheduler->cache.nodes.n + 1, sizeof(*used));
+    for (size_t i = 0; i < n; i++)
+        if (placed[i]->node)
+            used[placed[i]->node->index] = true;
     list_each(link, &scheduler->cache.reservations)
     {
         struct reservation *reservation = container_of(link, struct reservation, link);
         if (!reservation->nominated || !reservation->lifted || reservation->job == job)
             continue;
-        bool lost = !has_share(scheduler, reservation);
-        for (size_t i = 0; i < n && !lost; i++)
-            lost = placed[i]->node && is_taken_on(reservation, placed[i]->node);
-        if (lost)
+        if (!has_share(scheduler, reservation) || evictor_lost_places(reservation, used))
             holds_close(&scheduler->cache, reservation); /* the evictor sees that */
         else
             holds_restore_of(&scheduler->cache, reservation);

@@ -28,6 +28,7 @@ struct taking {
     struct job_order order;
     struct sched_job *job; /* borrowed; whose turn it is */
     struct evict_plan *plan;
+    size_t decided;                /* how much of it was made true */
     bool inside;                   /* it is about pods of the job itself */
     VEC(struct sched_job *) again; /* to be asked about its own pods, in order */
     size_t asked;
@@ -155,6 +156,7 @@ static void begin_plan(struct scheduler *scheduler, struct taking *taking, struc
     struct evict_rules rules = taking->rules;
     rules.givers = &taking->givers;
     rules.inside = taking->inside = inside;
+    taking->decided = 0;
     taking->job = job;
     taking->plan = evict_plan_new(scheduler, job, &rules);
 }
@@ -163,7 +165,8 @@ static void end_plan(struct scheduler *scheduler, struct taking *taking)
 {
     struct sched_job *job = taking->job;
     if (evict_plan_outcome(taking->plan) == EVICT_DECIDED) {
-        evictor_decide(scheduler, job, taking->plan, taking->type->name);
+        if (!evictor_decide(scheduler, job, taking->plan, taking->type->name, &taking->decided))
+            return;
         config_turn_over(scheduler->config, job); /* its queue has more from now on */
         job->taking[taking->type->kind].vain = 0;
     } else if (taking->type->inside_too && !taking->inside &&

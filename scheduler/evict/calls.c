@@ -50,6 +50,7 @@ static void call_free(struct evict_call *call)
     map_del(&scheduler->evictions, str_of(call->pod->meta.uid));
     pod_unref(call->pod);
     free(call->beneficiary);
+    free(call->why);
     free(call);
 }
 
@@ -141,8 +142,22 @@ static void give_up(struct evict_call *call, const char *why)
 
 static void refuse(struct evict_call *call, const char *why)
 {
+    if (call->tired) { /* that has been said */
+        spare(call);
+        return;
+    }
     metrics_eviction(call->scheduler, METRICS_EVICTION_REFUSED);
     give_up(call, why);
+}
+
+void evict_call_tire(struct evict_call *call)
+{
+    call->decision->pointless = true;
+    if (call->tired)
+        return;
+    call->tired = true;
+    metrics_eviction(call->scheduler, METRICS_EVICTION_REFUSED);
+    evict_say_refused(call, call->why ? call->why : "the API server does not answer");
 }
 
 /* Those for whom nobody decides when it is enough are given up here. */
@@ -150,6 +165,8 @@ static void again(struct evict_call *call, const char *why)
 {
     struct loop *loop = call->scheduler->params.loop;
     bool patient = loop_now(loop) < evict_call_ends(call);
+    free(call->why);
+    call->why = xstrdup(why);
     if (!call->decision && !patient)
         refuse(call, why);
     else

@@ -72,11 +72,11 @@ static bool may_give(const struct evict_plan *plan, const struct sched_job *job)
     return job->priority <= plan->job->priority || !plan->ranked;
 }
 
-static bool may_go(const struct evict_plan *plan, const struct sched_task *task, bool best_effort)
+/* A pod that is bound and does not run holds room all the same, however long it takes. */
+static bool may_go(const struct sched_task *task, bool best_effort)
 {
-    bool status = task->status == TASK_RUNNING ||
-                  (task->status == TASK_BOUND && !eviction_between_queues(plan->rules.kind));
-    return status && task->node && task->node->object && task->pod->preemptable &&
+    return (task->status == TASK_RUNNING || task->status == TASK_BOUND) && task->node &&
+           task->node->object && task->pod->preemptable &&
            (!best_effort || task->pod->cls->best_effort);
 }
 
@@ -102,12 +102,13 @@ static bool wants_best_effort_alone(const struct evict_plan *plan)
     return true;
 }
 
-static void add_candidate(struct evict_plan *plan, struct sched_task *task)
+static void add_candidate(struct evict_plan *plan, struct sched_task *task, bool part)
 {
     struct evict_candidate candidate = {.task = task,
                                         .node = task->node,
                                         .status = task->status,
                                         .owner = (uint32_t)plan->owners.n,
+                                        .part = part,
                                         .work = lost_work(plan, task->pod)};
     vec_push(&plan->candidates, candidate);
 }
@@ -121,18 +122,21 @@ static int compare_candidates(const void *x, const void *y, void *arg)
     return config_victim_before(plan->scheduler->config, a->task, b->task, plan->job) ? -1 : 1;
 }
 
-/* Ends the owner whose candidates are those from `first` on. */
-static void add_owner(struct evict_plan *plan, struct sched_job *job, size_t first, bool partly)
+/* Ends the owner whose candidates are those from `first` on, `parts` of which are no more than
+ * that; where all are, nobody goes. */
+static void add_owner(struct evict_plan *plan, struct sched_job *job, size_t first, size_t parts,
+                      bool partly)
 {
     size_t n = plan->candidates.n - first;
-    if (!n)
+    if (n == parts) {
+        plan->candidates.n = first;
         return;
-    qsort_r(&plan->candidates.items[first], n, sizeof(*plan->candidates.items), compare_candidates,
-            plan);
+    }
     vec_push(&plan->owners, ((struct evict_owner){.job = job,
                                                   .minimum = job->min_member,
                                                   .first = (uint32_t)first,
                                                   .n = (uint32_t)n,
+                                                  .has_parts = parts > 0,
                                                   .partly = partly}));
 }
 
@@ -142,13 +146,20 @@ static void note_due(struct evict_plan *plan, int64_t due_ns)
         plan->due_ns = due_ns;
 }
 
-/* Says when that may change by itself, too. */
-static bool might_go(struct evict_plan *plan, const struct sched_task *task, bool best_effort)
+/* Whether it may go at all; then it is a candidate. Says when that may change by itself, too. */
+static bool collect_task(struct evict_plan *plan, struct sched_task *task, bool best_effort,
+                         size_t *parts)
 {
-    if (!may_go(plan, task, best_effort))
+    if (!may_go(task, best_effort))
         return false;
     note_due(plan, task->pod->spared_until_ns);
-    return evict_lets_go(plan, task);
+    const bool alone = evict_lets_go(plan, task, EVICT_SINGLE);
+    if (!alone && (!plan->rules.whole || !eviction_between_queues(plan->rules.kind) ||
+                   !evict_lets_go(plan, task, EVICT_PART)))
+        return false;
+    add_candidate(plan, task, !alone);
+    *parts += !alone;
+    return true;
 }
 
 static void take_leaving(struct evict_plan *plan, struct sched_task *task)
@@ -162,7 +173,7 @@ static void take_leaving(struct evict_plan *plan, struct sched_task *task)
 static void collect_job(struct evict_plan *plan, struct sched_job *job, bool best_effort)
 {
     const bool gives = may_give(plan, job) && !evict_keeps(plan, job);
-    size_t first = plan->candidates.n;
+    size_t first = plan->candidates.n, parts = 0;
     bool partly = false;
     budget_tally_charge_leaving(&plan->tally, job);
     if (!gives && !job->count[TASK_RELEASING])
@@ -173,12 +184,10 @@ static void collect_job(struct evict_plan *plan, struct sched_job *job, bool bes
         struct sched_task *task = container_of(link, struct sched_task, link);
         if (will_leave(plan, task))
             take_leaving(plan, task);
-        else if (gives && might_go(plan, task, best_effort))
-            add_candidate(plan, task);
-        else
+        else if (!gives || !collect_task(plan, task, best_effort, &parts))
             partly = partly || is_live(task);
     }
-    add_owner(plan, job, first, partly);
+    add_owner(plan, job, first, parts, partly);
 }
 
 bool evict_collect(struct evict_plan *plan)
@@ -234,7 +243,15 @@ static void rank_queues(struct evict_plan *plan)
     vec_clear(&givers);
 }
 
-void evict_arrange(struct evict_plan *plan)
+static void sort_owner(struct evict_plan *plan, const struct evict_owner *owner)
+{
+    if (owner->n > 1)
+        qsort_r(&plan->candidates.items[owner->first], owner->n, sizeof(*plan->candidates.items),
+                compare_candidates, plan);
+    evict_cache(plan)->work += 2 * owner->n;
+}
+
+static void sort_by_node(struct evict_plan *plan)
 {
     const size_t nodes = evict_cache(plan)->nodes.n, n = plan->candidates.n;
     rank_queues(plan);
@@ -248,6 +265,17 @@ void evict_arrange(struct evict_plan *plan)
     for (uint32_t i = 0; i < n; i++)
         plan->by_node[next[plan->candidates.items[i].node->index]++] = i;
     evict_cache(plan)->work += nodes + n;
+}
+
+bool evict_arrange(struct evict_plan *plan)
+{
+    const uint64_t most = evict_cache(plan)->work + COLLECT_WORK;
+    while (plan->cursor < plan->owners.n && evict_cache(plan)->work < most)
+        sort_owner(plan, &plan->owners.items[plan->cursor++]);
+    if (plan->cursor < plan->owners.n)
+        return false;
+    sort_by_node(plan);
+    return true;
 }
 
 /* ---- options of a node ----------------------------------------------------------------------- */
@@ -267,46 +295,58 @@ struct evict_cost evict_candidate_cost(const struct evict_plan *plan,
 }
 
 /* Of what is still there of a job. */
-static struct evict_cost cost_of_whole(struct evict_plan *plan, const struct evict_owner *owner)
+static struct evict_cost cost_of_whole(struct evict_plan *plan, struct evict_owner *owner)
 {
-    struct evict_cost sum = evict_cost_none;
+    if (owner->costed)
+        return owner->cost;
+    owner->cost = evict_cost_none;
     for (uint32_t i = owner->first; i < owner->first + owner->n; i++) {
         if (!evict_is_there(&plan->candidates.items[i]))
             continue;
         struct evict_cost cost = evict_candidate_cost(plan, &plan->candidates.items[i]);
-        evict_cost_add(&sum, &cost);
+        evict_cost_add(&owner->cost, &cost);
     }
+    owner->costed = true;
     evict_cache(plan)->work += owner->n / 8;
-    return sum;
+    return owner->cost;
 }
 
-/* How many of the pods of one job that stand before it among the options of the node are of its
- * role. */
-static int64_t before_of_role(const struct evict_plan *plan, size_t from,
-                              const struct evict_candidate *candidate)
+static struct task_role *role_of(const struct evict_candidate *candidate)
 {
-    int64_t n = 0;
-    for (size_t i = from; i < plan->options.n; i++) {
-        const struct sched_task *task =
-            plan->candidates.items[plan->options.items[i].candidate].task;
-        n += task->group->role == candidate->task->group->role;
-    }
-    return n;
+    return &candidate->task->job->roles.items[candidate->task->group->role];
 }
 
-/* Whether its job keeps its minimum without it and those that stand before it from `from` on. */
-static bool is_spare(const struct evict_plan *plan, size_t from,
-                     const struct evict_candidate *candidate)
+/* Whether its job keeps its minimum without it and those that are going. */
+static bool is_spare(const struct evict_plan *plan, const struct evict_candidate *candidate)
 {
     const struct evict_owner *owner = &plan->owners.items[candidate->owner];
     const struct sched_job *job = owner->job;
-    const struct task_role *role = &job->roles.items[candidate->task->group->role];
+    const struct task_role *role = role_of(candidate);
     if (plan->rules.inside || plan->rules.break_gangs)
         return true;
-    if ((int64_t)job_have(job) - (int64_t)(plan->options.n - from) <= owner->minimum)
+    if ((int64_t)job_have(job) - job->going <= owner->minimum)
         return false;
-    return !job->roles_enforced ||
-           (int64_t)role->have - before_of_role(plan, from, candidate) > role->min;
+    return !job->roles_enforced || (int64_t)role->have - role->going > role->min;
+}
+
+static void list_single(struct evict_plan *plan, uint32_t index)
+{
+    struct evict_candidate *candidate = &plan->candidates.items[index];
+    candidate->single = true;
+    candidate->task->job->going++;
+    role_of(candidate)->going++;
+    vec_push(&plan->options,
+             ((struct evict_option){index, false, evict_candidate_cost(plan, candidate)}));
+}
+
+/* Those listed from that option on, of one owner, count as going no more. */
+static void end_owner(struct evict_plan *plan, size_t from)
+{
+    for (size_t i = from; i < plan->options.n; i++) {
+        const struct evict_candidate *candidate =
+            &plan->candidates.items[plan->options.items[i].candidate];
+        candidate->task->job->going = role_of(candidate)->going = 0;
+    }
 }
 
 static bool may_go_whole(const struct evict_plan *plan, const struct evict_owner *owner)
@@ -326,20 +366,21 @@ static int compare_options(const void *x, const void *y)
 static uint32_t list_owner(struct evict_plan *plan, uint32_t at, uint32_t end)
 {
     const uint32_t number = plan->candidates.items[plan->by_node[at]].owner;
-    const struct evict_owner *owner = &plan->owners.items[number];
+    struct evict_owner *owner = &plan->owners.items[number];
     const size_t from = plan->options.n;
     uint32_t whole = UINT32_MAX; /* the first that is not spare */
     for (; at < end && plan->candidates.items[plan->by_node[at]].owner == number; at++) {
         const uint32_t index = plan->by_node[at];
-        const struct evict_candidate *candidate = &plan->candidates.items[index];
-        if (!evict_is_there(candidate))
+        struct evict_candidate *candidate = &plan->candidates.items[index];
+        candidate->single = false;
+        if (!evict_is_there(candidate) || candidate->part)
             continue;
-        if (is_spare(plan, from, candidate))
-            vec_push(&plan->options,
-                     ((struct evict_option){index, false, evict_candidate_cost(plan, candidate)}));
+        if (is_spare(plan, candidate))
+            list_single(plan, index);
         else if (whole == UINT32_MAX)
             whole = index;
     }
+    end_owner(plan, from);
     if (whole != UINT32_MAX && may_go_whole(plan, owner))
         vec_push(&plan->options, ((struct evict_option){whole, true, cost_of_whole(plan, owner)}));
     return at;
@@ -402,13 +443,7 @@ static void add_option(struct evict_plan *plan, const struct pod_class *cls, siz
     }
     for (uint32_t at = plan->node_first[node]; at < plan->node_first[node + 1]; at++) {
         const struct evict_candidate *candidate = &plan->candidates.items[plan->by_node[at]];
-        if (candidate->owner != first->owner || !evict_is_there(candidate))
-            continue;
-        bool single = false;
-        for (size_t i = 0; i < plan->options.n && !single; i++)
-            single = !plan->options.items[i].whole &&
-                     plan->options.items[i].candidate == plan->by_node[at];
-        if (!single)
+        if (candidate->owner == first->owner && evict_is_there(candidate) && !candidate->single)
             add_pod(plan, cls, candidate->task->pod, sign);
     }
 }

@@ -54,60 +54,6 @@ void evict_decision_hold(struct evict_decision *decision, struct sched_task *tas
     decision->places++;
 }
 
-/* What is left of a decision before a restart stands only until the next. */
-static bool is_open_to_more(const struct sched_job *job)
-{
-    return !job->decision || job->decision->partial;
-}
-
-void evictor_start(struct scheduler *scheduler, struct sched_job *job,
-                   const struct evict_victim *victims, size_t victim_count,
-                   const struct evict_place *places, size_t place_count, const char *action)
-{
-    if (!scheduler->leading || scheduler->stopping || !is_open_to_more(job))
-        return;
-    if (job->decision)
-        evict_decision_forget(job->decision);
-    struct evict_decision *decision = evict_decision_open(scheduler, job, action);
-    decision->count = (uint32_t)victim_count;
-    evict_say_decided(scheduler, job, victims, victim_count, action);
-    metrics_decision(scheduler, action, victim_count);
-    for (size_t i = 0; i < place_count; i++) {
-        evict_decision_hold(decision, places[i].task, places[i].node);
-        nomination_set(scheduler, places[i].task, places[i].node->name);
-    }
-    for (size_t i = 0; i < victim_count; i++) {
-        const struct sched_job *giver = victims[i].task->job;
-        if (giver && giver->uid && giver != job)
-            losses_note(&scheduler->losses, &scheduler->cache, giver, job);
-        evict_call_start(scheduler, decision, victims[i].task, action);
-    }
-}
-
-void evictor_decide(struct scheduler *scheduler, struct sched_job *job,
-                    const struct evict_plan *plan, const char *action)
-{
-    size_t victim_count, place_count;
-    const struct evict_victim *victims = evict_plan_victims(plan, &victim_count);
-    const struct evict_place *places = evict_plan_places(plan, &place_count);
-    evictor_start(scheduler, job, victims, victim_count, places, place_count, action);
-}
-
-void evictor_evict(struct scheduler *scheduler, struct sched_task *task, const char *action)
-{
-    if (!scheduler->leading || scheduler->stopping)
-        return;
-    metrics_decision(scheduler, action, 1);
-    evict_say_leaves(scheduler, task, action);
-    evict_call_start(scheduler, NULL, task, action);
-}
-
-bool evictor_may(const struct scheduler *scheduler, const struct sched_job *job)
-{
-    return scheduler->leading && !scheduler->stopping && is_open_to_more(job) &&
-           job->evict_ns <= loop_now(scheduler->params.loop);
-}
-
 /* ---- the end --------------------------------------------------------------------------------- */
 
 static void free_decision(struct evict_decision *decision)
@@ -263,6 +209,8 @@ static void end_decision(struct evict_decision *decision, enum ending ending)
         job->evict_ends = 0;
     else if (job->uid == decision->uid)
         back_off(decision);
+    if (ending != PLACED && ending != USELESS)
+        evict_say_vain(decision, ending_texts[ending]);
     let_go(decision);
     if (ending == PLACED)
         end_all_victims(decision);
@@ -300,7 +248,7 @@ static void count_victims(struct evict_decision *decision)
         int64_t at = due_time(scheduler, call, task);
         due = at > due ? at : due;
         if (!call->taken_ns && now >= evict_call_ends(call))
-            decision->pointless = true;
+            evict_call_tire(call);
     }
     if (!decision->adopted)
         decision->due_ns = due;
@@ -454,19 +402,50 @@ bool evictor_spare(struct scheduler *scheduler, const struct change *change)
     return true;
 }
 
-int64_t evictor_comes_free(const struct sched_job *job, const struct sched_node *node, uint32_t id)
+/* Adds what those still use who are evicted for the job, by node. */
+static void add_victims(const struct sched_job *job, struct resource_vector *by_node)
 {
-    int64_t sum = 0;
     if (!job->decision)
-        return 0;
+        return;
     list_each(link, &job->decision->victims)
     {
         const struct pod *pod = container_of(link, struct evict_call, link)->pod;
         const struct sched_task *task = cache_task(job->cache, pod->meta.uid);
-        if (task && task->node == node)
-            (void)resource_sum_add(&sum, resource_set_get(&task->pod->cls->request, id));
+        if (task && task->node)
+            (void)resource_vector_add(&by_node[task->node->index], &task->pod->cls->request, 1);
     }
-    return sum;
+}
+
+/* Whether what the hold is for has no room there any more, also once those are gone who are evicted
+ * for it. */
+static bool is_taken(const struct node_hold *hold, const struct resource_vector *victims)
+{
+    const struct sched_node *node = hold->node;
+    for (uint32_t i = 0; i < hold->amount.n; i++) {
+        const uint32_t id = hold->amount.items[i].id;
+        int64_t room = resource_vector_get(&node->object->allocatable, id) -
+                       resource_vector_get(&node->used, id);
+        (void)resource_sum_add(&room, resource_vector_get(&victims[node->index], id));
+        if (room < hold->amount.items[i].amount)
+            return true;
+    }
+    return false;
+}
+
+bool evictor_lost_places(const struct reservation *reservation, const bool *nodes)
+{
+    const struct cache *cache = reservation->job->cache;
+    struct resource_vector *victims = xcalloc(cache->nodes.n + 1, sizeof(*victims));
+    bool taken = false;
+    add_victims(reservation->job, victims);
+    for (size_t i = 0; i < reservation->holds.n && !taken; i++) {
+        const struct node_hold *hold = reservation->holds.items[i];
+        taken = nodes[hold->node->index] && is_taken(hold, victims);
+    }
+    for (size_t i = 0; i < cache->nodes.n; i++)
+        resource_vector_clear(&victims[i]);
+    free(victims);
+    return taken;
 }
 
 /* ---- saying ---------------------------------------------------------------------------------- */

@@ -36,13 +36,15 @@
 #define DECISION_PATIENCE (30 * NSEC_PER_SEC) /* likewise */
 
 void evictor_init(struct scheduler *scheduler);
-/* Makes the plan's outcome true: victims are Releasing in the cache from now on, their places are
- * held for the job, and all is said and written. `action`: the name that users configured
- * ("preempt"), as a constant. The plan is only to be freed afterwards. */
-void evictor_decide(struct scheduler *scheduler, struct sched_job *job,
-                    const struct evict_plan *plan, const char *action);
-/* The same from its parts; at least one victim, those of a job one after the other, and one place.
- * Does nothing when the scheduler does not lead (any more) or is about to stop. */
+/* Makes the plan's outcome true, a part of it with each call: victims are Releasing in the cache
+ * from now on, their places are held for the job, and all is said and written. True when all is
+ * done;
+ * `*cursor` is 0 at first, and no change may be applied to the cache in between. `action`: the name
+ * that users configured ("preempt"), as a constant. The plan is only to be freed afterwards. */
+bool evictor_decide(struct scheduler *scheduler, struct sched_job *job,
+                    const struct evict_plan *plan, const char *action, size_t *cursor);
+/* The same from its parts, at once; at least one victim, those of a job one after the other, and
+ * one place. Does nothing when the scheduler does not lead (any more) or is about to stop. */
 void evictor_start(struct scheduler *scheduler, struct sched_job *job,
                    const struct evict_victim *victims, size_t victim_count,
                    const struct evict_place *places, size_t place_count, const char *action);
@@ -69,8 +71,9 @@ void evictor_placed(struct scheduler *scheduler, struct sched_job *job,
                     struct sched_task *const *tasks, size_t n);
 /* The job, or one of its pods, or of its victims, changed: ends its decision when it is over. */
 void evictor_check(struct scheduler *scheduler, struct sched_job *job);
-/* How much of a resource those still use on the node who are evicted for the job. */
-int64_t evictor_comes_free(const struct sched_job *job, const struct sched_node *node, uint32_t id);
+/* Whether something that is held on any of these nodes (marked by index) has no room there any
+ * more, also once those are gone who are evicted for the job. */
+bool evictor_lost_places(const struct reservation *reservation, const bool *nodes);
 /* When (loop time) to look at the job again, INT64_MAX for never. */
 int64_t evictor_look(const struct scheduler *scheduler, const struct sched_job *job);
 /* A pod that was asked to go is not to, or cannot, as the change says; true. */

@@ -41,6 +41,7 @@ struct evict_call {
     struct pod *pod;                 /* counted */
     const char *action;              /* constant */
     char *beneficiary;               /* owned; "job ns/name", NULL for nobody */
+    char *why;                       /* owned; why it did not go when it was last asked, or NULL */
     struct sched_job *payer;         /* whose flow `request` is in, or NULL */
     struct window_request *request;  /* the POST, or NULL */
     struct kube_call *read;          /* the GET, or NULL */
@@ -48,6 +49,7 @@ struct evict_call {
     struct backoff backoff;
     bool in_doubt;     /* it was asked and no answer told whether it goes */
     bool counted;      /* its fate has been said and counted */
+    bool tired;        /* it was asked for long enough, and that has been said */
     int64_t began_ns;  /* loop time at which it was first sent, later by what it waited since */
     int64_t queued_ns; /* loop time since when `request` waits for its turn, 0: it does not */
     int64_t taken_ns;  /* loop time at which the server took the eviction, 0: not yet */
@@ -74,6 +76,8 @@ void evict_call_start(struct scheduler *scheduler, struct evict_decision *decisi
 /* Loop time at which it will have been asked for long enough. While it waits for its turn that time
  * moves on: nobody has asked it then. */
 int64_t evict_call_ends(const struct evict_call *call);
+/* That time is over: its decision is in vain, which is said once. */
+void evict_call_tire(struct evict_call *call);
 /* The pod is gone: says so unless that was said, and frees the call. What is under way is
  * withdrawn.
  */
@@ -109,6 +113,8 @@ void evict_say_spared(const struct evict_decision *decision, const struct sched_
                       size_t n);
 /* The server has taken the eviction. */
 void evict_say_taken(const struct evict_call *call);
+/* The decision is over and the job was not placed; `why` completes "in vain: ". */
+void evict_say_vain(const struct evict_decision *decision, const char *why);
 /* A victim cannot be evicted, whatever the decision was. */
 void evict_say_refused(const struct evict_call *call, const char *why);
 

@@ -4,7 +4,8 @@
  * The stages: all jobs are looked at once for who might go and who goes anyway (COLLECT, ARRANGE);
  * the job's pods are placed one by one where there is room (PLACE); for one that finds none, the
  * nodes where others could make room are ordered by what that costs at least (SITES), and the
- * cheapest is tried until one is found whose true cost is not above the next one's estimate (TRY).
+ * cheapest is tried (TRY: as many as it takes go, TAKE, those come back who are not needed, KEEP,
+ * or all of them, DROP) until one is found whose true cost is not above the next one's estimate.
  * When all have a place, every unit is brought back if the pods find places all the same (SPARE).
  * Then everything is taken back, whatever was decided (UNDO).
  */
@@ -14,7 +15,6 @@
 #include "scheduler/points_evict.h"
 #include "scheduler/why.h"
 
-#define SITES_STEP 64 /* nodes looked at in one step */
 #define UNDO_STEP 256 /* pods brought back in one step */
 
 /* ---- the beginning --------------------------------------------------------------------------- */
@@ -47,15 +47,6 @@ static void want_surplus(struct evict_plan *plan)
     }
 }
 
-static bool site_before(const struct heap_node *x, const struct heap_node *y, void *arg)
-{
-    const struct evict_site *a = const_container_of(x, struct evict_site, link);
-    const struct evict_site *b = const_container_of(y, struct evict_site, link);
-    int order = evict_cost_compare(&a->cost, &b->cost);
-    (void)arg;
-    return order ? order < 0 : a < b;
-}
-
 struct evict_plan *evict_plan_new(struct scheduler *scheduler, struct sched_job *job,
                                   const struct evict_rules *rules)
 {
@@ -70,7 +61,6 @@ struct evict_plan *evict_plan_new(struct scheduler *scheduler, struct sched_job 
     plan->ranked = sched_config_has_plugin(scheduler->config, "priority") ||
                    sched_config_has_action(scheduler->config, "gangpreempt");
     buf_init(&plan->why, 4 * WHY_TEXT_MAX);
-    heap_init(&plan->queue, site_before, NULL);
     budget_tally_begin(&plan->tally, &scheduler->cache);
     losses_of(&scheduler->losses, job, &plan->exempt);
     if (job->reservation)
@@ -103,7 +93,7 @@ struct fit_table *evict_table_of(struct evict_plan *plan, const struct task_grou
     return fit_table_of(evict_cache(plan), plan->scheduler->config, group);
 }
 
-static bool place_on(struct evict_plan *plan, struct evict_want *wanted, struct sched_node *node)
+bool evict_place_on(struct evict_plan *plan, struct evict_want *wanted, struct sched_node *node)
 {
     struct sched_task *task = evict_next_of(wanted->group);
     evict_cache(plan)->work += 8;
@@ -118,13 +108,7 @@ bool evict_place_freely(struct evict_plan *plan, struct evict_want *wanted)
     if (!evict_allows(plan, wanted->group))
         return false;
     struct sched_node *node = fit_best(evict_cache(plan), evict_table_of(plan, wanted->group));
-    return node && place_on(plan, wanted, node);
-}
-
-void evict_unplace_all(struct evict_plan *plan)
-{
-    while (statement_undo(evict_cache(plan), &plan->statement))
-        ;
+    return node && evict_place_on(plan, wanted, node);
 }
 
 /* Whether the job has what it needs. */
@@ -148,8 +132,7 @@ static void end_placing(struct evict_plan *plan)
     evict_order_units(plan, 0);
 }
 
-/* A pod finds no place. Of a gang all is in vain then; else what others of its kind wanted is. */
-static void give_up(struct evict_plan *plan, enum evict_outcome outcome)
+void evict_give_up(struct evict_plan *plan, enum evict_outcome outcome)
 {
     if (plan->gang) {
         plan->outcome = outcome;
@@ -179,22 +162,6 @@ static bool may_evict_for(struct evict_plan *plan, const struct task_group *grou
     return is_entitled(plan, group);
 }
 
-static void begin_sites(struct evict_plan *plan, const struct task_group *group)
-{
-    if (plan->sites_group == group) {
-        plan->stage = EVICT_TRY;
-        return;
-    }
-    heap_clear(&plan->queue);
-    heap_init(&plan->queue, site_before, NULL);
-    free(plan->sites);
-    plan->site_count = evict_cache(plan)->nodes.n;
-    plan->sites = xcalloc(plan->site_count + 1, sizeof(*plan->sites));
-    plan->sites_group = group;
-    plan->cursor = 0;
-    plan->stage = EVICT_SITES;
-}
-
 static void step_place(struct evict_plan *plan)
 {
     while (plan->want < plan->wants.n &&
@@ -207,165 +174,15 @@ static void step_place(struct evict_plan *plan)
     struct evict_want *wanted = &plan->wants.items[plan->want];
     /* What is free may be so because others go: that is taken from them, too. */
     if ((plan->gang || plan->units.n) && !is_entitled(plan, wanted->group)) {
-        give_up(plan, EVICT_REFUSED);
+        evict_give_up(plan, EVICT_REFUSED);
         return;
     }
     if (evict_place_freely(plan, wanted))
         return;
     if (!may_evict_for(plan, wanted->group))
-        give_up(plan, EVICT_REFUSED);
+        evict_give_up(plan, EVICT_REFUSED);
     else
-        begin_sites(plan, wanted->group);
-}
-
-/* ---- where others could make room ------------------------------------------------------------ */
-
-/* Notes what room on the node costs at least for a pod of the kind looked at. */
-static void note_site(struct evict_plan *plan, uint32_t index)
-{
-    struct evict_site *site = &plan->sites[index];
-    const struct sched_node *node = evict_cache(plan)->nodes.items[index];
-    const struct task_group *group = plan->sites_group;
-    struct evict_cost cost;
-    heap_remove(&plan->queue, &site->link);
-    evict_cache(plan)->work += 4;
-    if (!node || !node->object || plan->node_first[index] == plan->node_first[index + 1] ||
-        !evict_estimate(plan, node, group->cls, &cost))
-        return;
-    site->cost = cost;
-    site->exact = 0;
-    heap_push(&plan->queue, &site->link);
-}
-
-static void step_sites(struct evict_plan *plan)
-{
-    const struct fit_table *table = evict_table_of(plan, plan->sites_group);
-    const struct cache *cache = evict_cache(plan);
-    for (unsigned i = 0; i < SITES_STEP && plan->cursor < plan->site_count; i++, plan->cursor++) {
-        const struct sched_node *node = cache->nodes.items[plan->cursor];
-        if (node && node->object && !fit_barred(table, node))
-            note_site(plan, (uint32_t)plan->cursor);
-    }
-    if (plan->cursor == plan->site_count)
-        plan->stage = EVICT_TRY;
-}
-
-/* ---- trying the cheapest --------------------------------------------------------------------- */
-
-/* Whether a pod of the group could be placed there as things are. */
-static bool fits_on(struct evict_plan *plan, const struct task_group *group,
-                    const struct sched_node *node)
-{
-    return !fit_reason(evict_table_of(plan, group), node) && evict_allows(plan, group);
-}
-
-/* Brings back those of the units from that index on without which the pod fits, too. */
-static void spare_here(struct evict_plan *plan, size_t from, const struct sched_node *node)
-{
-    evict_order_units(plan, from);
-    for (size_t i = 0; i < plan->order.n; i++) {
-        struct evict_unit *unit = &plan->units.items[plan->order.items[i]];
-        if (!evict_may_return(plan, unit))
-            continue;
-        evict_bring_back(plan, unit);
-        if (!fits_on(plan, plan->sites_group, node))
-            evict_take_again(plan, unit);
-    }
-}
-
-/* Makes room on the node, as new units; false, and nothing has changed, when that cannot be. */
-static bool make_room(struct evict_plan *plan, const struct sched_node *node,
-                      struct evict_cost *ret_cost)
-{
-    const struct task_group *group = plan->sites_group;
-    const size_t from = plan->units.n;
-    bool fits = false;
-    evict_list_options(plan, node->index);
-    evict_ask(plan, evict_next_of(group));
-    for (size_t i = 0; i < plan->options.n && !fits; i++)
-        if (plan->may.items[i] && evict_take(plan, &plan->options.items[i], evict_next_of(group)))
-            fits = fits_on(plan, group, node);
-    if (!fits) {
-        evict_drop_units(plan, from);
-        return false;
-    }
-    spare_here(plan, from, node);
-    *ret_cost = evict_cost_none;
-    for (size_t i = from; i < plan->units.n; i++)
-        if (plan->units.items[i].away)
-            evict_cost_add(ret_cost, &plan->units.items[i].cost);
-    return true;
-}
-
-/* Whether the job, which had its minimum, would lose it with those of its pods that go. */
-static bool breaks_itself(const struct evict_plan *plan)
-{
-    return plan->rules.inside && !config_job_ready(plan->scheduler->config, plan->job);
-}
-
-/* The next pod goes there; nodes where others went are looked at again. */
-static void settle_on(struct evict_plan *plan, struct sched_node *node, size_t from)
-{
-    struct evict_want *wanted = &plan->wants.items[plan->want];
-    if (!place_on(plan, wanted, node)) {
-        evict_drop_units(plan, from);
-        return; /* its volumes cannot be had there after all: the next node */
-    }
-    if (breaks_itself(plan)) {
-        (void)statement_undo(evict_cache(plan), &plan->statement);
-        wanted->placed--;
-        evict_drop_units(plan, from);
-        return;
-    }
-    note_site(plan, node->index);
-    for (size_t u = from; u < plan->units.n; u++) {
-        const struct evict_unit *unit = &plan->units.items[u];
-        const struct evict_owner *owner = &plan->owners.items[unit->owner];
-        for (uint32_t i = 0; unit->whole && unit->away && i < owner->n; i++) {
-            const struct evict_candidate *gone = &plan->candidates.items[owner->first + i];
-            if (heap_contains(&plan->sites[gone->node->index].link))
-                note_site(plan, gone->node->index);
-        }
-    }
-    plan->stage = EVICT_PLACE;
-}
-
-/* Whether its cost was found out by trying, as things are. */
-static bool is_exact(const struct evict_plan *plan, const struct evict_site *site)
-{
-    return site->exact == plan->statement.placed.n + 1;
-}
-
-static void step_try(struct evict_plan *plan)
-{
-    struct heap_node *first = heap_pop(&plan->queue);
-    if (!first) {
-        give_up(plan, EVICT_NOTHING);
-        return;
-    }
-    struct evict_site *site = container_of(first, struct evict_site, link);
-    struct sched_node *node = evict_cache(plan)->nodes.items[site - plan->sites];
-    const size_t from = plan->units.n;
-    struct evict_cost cost;
-    if (!evict_estimate(plan, node, plan->sites_group->cls, &cost))
-        return;
-    if (!is_exact(plan, site) && evict_cost_compare(&cost, &site->cost) > 0) {
-        site->cost = cost;
-        heap_push(&plan->queue, &site->link);
-        return;
-    }
-    if (!make_room(plan, node, &cost))
-        return;
-    const struct heap_node *next = heap_peek(&plan->queue);
-    if (!is_exact(plan, site) && next &&
-        evict_cost_compare(&cost, &const_container_of(next, struct evict_site, link)->cost) > 0) {
-        evict_drop_units(plan, from);
-        site->cost = cost;
-        site->exact = plan->statement.placed.n + 1;
-        heap_push(&plan->queue, &site->link);
-        return;
-    }
-    settle_on(plan, node, from);
+        evict_sites_begin(plan, wanted->group);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -418,21 +235,32 @@ bool evict_plan_step(struct evict_plan *plan)
 {
     switch (plan->stage) {
     case EVICT_COLLECT:
-        if (evict_collect(plan))
-            plan->stage = plan->candidates.n || plan->leaving.n ? EVICT_ARRANGE : EVICT_UNDO;
+        if (!evict_collect(plan))
+            break;
+        plan->stage = plan->candidates.n || plan->leaving.n ? EVICT_ARRANGE : EVICT_UNDO;
+        plan->cursor = 0;
         break;
     case EVICT_ARRANGE:
-        evict_arrange(plan);
-        plan->stage = EVICT_PLACE;
+        if (evict_arrange(plan))
+            plan->stage = EVICT_PLACE;
         break;
     case EVICT_PLACE:
         step_place(plan);
         break;
     case EVICT_SITES:
-        step_sites(plan);
+        evict_step_sites(plan);
         break;
     case EVICT_TRY:
-        step_try(plan);
+        evict_step_try(plan);
+        break;
+    case EVICT_TAKE:
+        evict_step_take(plan);
+        break;
+    case EVICT_KEEP:
+        evict_step_keep(plan);
+        break;
+    case EVICT_DROP:
+        evict_step_drop(plan);
         break;
     case EVICT_SPARE:
         if (evict_spare(plan))
@@ -480,8 +308,7 @@ void evict_plan_free(struct evict_plan *plan)
     statement_clear(&plan->statement);
     budget_tally_clear(&plan->tally);
     map_clear(&plan->exempt);
-    heap_clear(&plan->queue);
-    free(plan->sites);
+    evict_sites_clear(plan);
     free(plan->by_node);
     free(plan->node_first);
     evict_givers_clear(&plan->own_givers);

@@ -26,14 +26,19 @@
  * places all the same is spared, and a job that is gone goes only in part when that is enough. So
  * none of the victims is in vain, and where the job's pods are alike no set with a lower highest
  * priority would do; save that what nodes compete for (what a job can spare that does not go whole,
- * what a budget lets go) is given to the cheapest of them, though another may need it more. Loop
- * thread only; lives within one action.
+ * what a budget lets go) is given to the cheapest of them, though another may need it more; and
+ * save that, where units times places are more than EVICT_SPARE_MOST, the places are not found anew
+ * for each unit: then one is spared only if it has room where it was, beside all who are placed,
+ * and where more than room matters (affinity, ports, volumes, limits of groups of nodes) none is.
+ * Loop thread only; lives within one action.
  */
 #ifndef PUMICE_SCHEDULER_EVICT_PLAN_H
 #define PUMICE_SCHEDULER_EVICT_PLAN_H
 
 #include "scheduler/evict/givers.h"
 #include "scheduler/scheduler.h"
+
+#define EVICT_SPARE_MOST 65536 /* pods placed anew so that units may be spared, at most */
 
 struct evict_rules {
     enum eviction_kind kind;

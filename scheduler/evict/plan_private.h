@@ -1,6 +1,7 @@
 /*
- * What the parts of a plan share: plan.c places the job's pods, candidates.c knows who might go and
- * what that costs, units.c takes them away and brings them back, spare.c finds who need not go.
+ * What the parts of a plan share: plan.c places the job's pods, sites.c finds the nodes where
+ * others make room, candidates.c knows who might go and what that costs, units.c takes them away
+ * and brings them back, spare.c finds who need not go.
  */
 #ifndef PUMICE_SCHEDULER_EVICT_PLAN_PRIVATE_H
 #define PUMICE_SCHEDULER_EVICT_PLAN_PRIVATE_H
@@ -25,13 +26,16 @@ void evict_cost_add(struct evict_cost *sum, const struct evict_cost *more);
 
 /* A job whose pods might go. */
 struct evict_owner {
-    struct sched_job *job; /* borrowed */
-    int32_t minimum;       /* its own, before anybody was taken away */
-    uint32_t rank;         /* of its queue */
-    uint32_t first, n;     /* its candidates */
-    bool partly;           /* it has live pods that must not go: never taken whole */
-    bool refused;          /* plugins or budgets do not let it go whole */
-    bool gone;             /* it is away, whole */
+    struct sched_job *job;  /* borrowed */
+    int32_t minimum;        /* its own, before anybody was taken away */
+    uint32_t rank;          /* of its queue */
+    uint32_t first, n;      /* its candidates */
+    struct evict_cost cost; /* of all that is still there; valid while `costed` */
+    bool costed;
+    bool partly;    /* it has live pods that must not go: never taken whole */
+    bool has_parts; /* some of its candidates are only parts */
+    bool refused;   /* plugins or budgets do not let it go whole */
+    bool gone;      /* it is away, whole */
 };
 
 struct evict_candidate {
@@ -40,6 +44,8 @@ struct evict_candidate {
     enum task_status status; /* and how */
     uint32_t owner;
     uint32_t unit; /* number of the unit it is away with, 0: it is there */
+    bool part;     /* it goes only with all of its job, not for its own room */
+    bool single;   /* of the options listed last, one is this pod alone */
     int64_t work;  /* lost with it */
 };
 
@@ -64,6 +70,7 @@ struct evict_site {
     struct evict_cost cost;
     size_t exact; /* with so many pods placed, and one, it was found out by trying; 0: it is from
                    * what pods ask for alone */
+    bool stale;   /* in plan->stale */
 };
 
 struct evict_want {
@@ -78,12 +85,40 @@ struct evict_leaving {
     struct sched_node *node;
 };
 
+/* A node that is being tried. */
+struct evict_trial {
+    struct evict_site *site; /* borrowed */
+    size_t from;             /* its units: those from there on */
+    size_t at;               /* into the options, then the order of units: what comes next */
+};
+
+/* How far finding out is whether a unit may stay: all placements are taken back and made anew. */
+enum evict_anew {
+    ANEW_NONE,
+    ANEW_CLEAR, /* they are taken back */
+    ANEW_PLACE, /* and made where there is room */
+    ANEW_BACK,  /* not all could be: these are taken back */
+    ANEW_SAVED  /* and made where they were */
+};
+
+struct evict_sparing {
+    enum evict_anew anew;
+    uint32_t unit;  /* that is looked at */
+    size_t at;      /* into plan->saved */
+    bool part;      /* it is about a part of a job that is gone, */
+    uint32_t owner; /* this one; */
+    size_t next;    /* into plan->order */
+};
+
 enum evict_stage {
     EVICT_COLLECT, /* who might go, and who goes anyway */
     EVICT_ARRANGE,
     EVICT_PLACE,
     EVICT_SITES, /* at which cost on which nodes a pod could be placed */
-    EVICT_TRY,   /* the cheapest of them */
+    EVICT_TRY,   /* the cheapest of them: */
+    EVICT_TAKE,  /* as many go as it takes */
+    EVICT_KEEP,  /* those of them come back who are not needed there; the pod is placed */
+    EVICT_DROP,  /* or all of them do: another one is tried */
     EVICT_SPARE, /* who need not go after all */
     EVICT_UNDO,
     EVICT_DONE
@@ -117,8 +152,11 @@ struct evict_plan {
     const struct task_group *sites_group; /* whose pods the sites are for */
     struct evict_site *sites;             /* by node */
     size_t site_count;
-    struct heap queue; /* of sites */
+    struct heap queue;   /* of sites */
+    VEC(uint32_t) stale; /* nodes whose sites are to be looked at again */
 
+    struct evict_trial trial;
+    struct evict_sparing sparing;
     VEC(uint32_t) order;    /* units, the costliest first */
     VEC(uint32_t) returned; /* units; scratch of sparing */
     VEC(struct evict_place) saved;
@@ -140,15 +178,30 @@ struct evict_plan {
 bool evict_allows(struct evict_plan *plan, const struct task_group *group);
 /* Up to date. */
 struct fit_table *evict_table_of(struct evict_plan *plan, const struct task_group *group);
+/* Places the next pod there; false when that cannot be after all. */
+bool evict_place_on(struct evict_plan *plan, struct evict_want *wanted, struct sched_node *node);
+/* A pod finds no place. Of a gang all is in vain then; else what others of its kind wanted is. */
+void evict_give_up(struct evict_plan *plan, enum evict_outcome outcome);
 /* Places the next pod where there is room as things are; false when there is none. */
 bool evict_place_freely(struct evict_plan *plan, struct evict_want *wanted);
-/* Takes all placements back. */
-void evict_unplace_all(struct evict_plan *plan);
+/* ---- sites.c ---------------------------------------------------------------------------------
+ */
+
+/* Looks for a node for a pod of the group: the stages from EVICT_SITES to EVICT_DROP, which end in
+ * EVICT_PLACE. */
+void evict_sites_begin(struct evict_plan *plan, const struct task_group *group);
+void evict_sites_clear(struct evict_plan *plan);
+void evict_step_sites(struct evict_plan *plan);
+void evict_step_try(struct evict_plan *plan);
+void evict_step_take(struct evict_plan *plan);
+void evict_step_keep(struct evict_plan *plan);
+void evict_step_drop(struct evict_plan *plan);
 
 /* ---- spare.c ---------------------------------------------------------------------------------
  */
 
-/* Looks at the unit at plan->cursor of plan->order, then at the owners; true when all have been. */
+/* Looks at the unit at plan->cursor of plan->order, then at the owners, some placements at a time;
+ * true when all have been. */
 bool evict_spare(struct evict_plan *plan);
 
 /* ---- candidates.c ----------------------------------------------------------------------------
@@ -156,8 +209,8 @@ bool evict_spare(struct evict_plan *plan);
 
 /* Looks at the jobs from plan->cursor on, some of them; true when all have been. */
 bool evict_collect(struct evict_plan *plan);
-/* Puts the candidates in order. */
-void evict_arrange(struct evict_plan *plan);
+/* Puts the candidates in order, some owners' at a time; true when all are. */
+bool evict_arrange(struct evict_plan *plan);
 /* Of the pod alone. */
 struct evict_cost evict_candidate_cost(const struct evict_plan *plan,
                                        const struct evict_candidate *candidate);
@@ -174,8 +227,9 @@ bool evict_estimate(struct evict_plan *plan, const struct sched_node *node,
 /* Whether plugins let no pod of the job go, whichever pod of the job that waits it were for. */
 bool evict_keeps(struct evict_plan *plan, const struct sched_job *job);
 /* Whether plugins and budgets would let the pod go if it were the only one, for any pod of the job
- * that waits: else it does not go with others either. */
-bool evict_lets_go(struct evict_plan *plan, const struct sched_task *victim);
+ * that waits, by itself or as a part of its job: else it does not go with others either. */
+bool evict_lets_go(struct evict_plan *plan, const struct sched_task *victim,
+                   enum eviction_extent extent);
 /* Which of the options that are single pods plugins let go, into plan->may by option. */
 void evict_ask(struct evict_plan *plan, const struct sched_task *task);
 /* Takes away what an option says, as a new unit; false when it must stay. */

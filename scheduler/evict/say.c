@@ -98,6 +98,16 @@ void evict_say_spared(const struct evict_decision *decision, const struct sched_
     say_job(decision->scheduler, loser, EVENT_NORMAL, REASON_EVICT, text.p);
 }
 
+void evict_say_vain(const struct evict_decision *decision, const char *why)
+{
+    const struct sched_job *job = decision->job;
+    const int64_t wait = job->evict_ns - loop_now(decision->scheduler->params.loop);
+    cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
+    buf_printf(&text, "pods were to make room for it in vain (%s): %s; none are for %lld s",
+               decision->action, why, (long long)((wait + NSEC_PER_SEC - 1) / NSEC_PER_SEC));
+    say_job(decision->scheduler, job, EVENT_WARNING, REASON_EVICT_FAILED, text.p);
+}
+
 /* Equal texts are counted, so that a job with many such pods is not told of each. */
 void evict_say_leaves(struct scheduler *scheduler, const struct sched_task *task,
                       const char *action)

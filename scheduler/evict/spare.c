@@ -2,56 +2,12 @@
  * Who need not go after all. See plan_private.h.
  *
  * A unit stays when all pods find places all the same: where they are, when nothing but room
- * matters to anybody, else by placing all of them anew. Loop thread only.
+ * matters to anybody, else by placing all of them anew, which takes many steps. Loop thread only.
  */
 #include "scheduler/evict/plan_private.h"
 #include "scheduler/fit.h"
 
-#define SPARE_MOST 65536 /* placements that are tried anew in order to spare units, at most */
-
-/* ---- by placing everything anew -------------------------------------------------------------- */
-
-static void save_places(struct evict_plan *plan)
-{
-    plan->saved.n = 0;
-    for (size_t i = 0; i < plan->statement.placed.n; i++) {
-        struct sched_task *task = plan->statement.placed.items[i];
-        vec_push(&plan->saved, ((struct evict_place){task, task->node}));
-    }
-}
-
-/* Places everything again where there is room. */
-static bool place_all(struct evict_plan *plan)
-{
-    for (size_t i = 0; i < plan->wants.n; i++)
-        plan->wants.items[i].placed = 0;
-    for (size_t i = 0; i < plan->wants.n; i++)
-        while (plan->wants.items[i].placed < plan->wants.items[i].count)
-            if (!evict_place_freely(plan, &plan->wants.items[i]))
-                return false;
-    return true;
-}
-
-/* Places everything as it was saved. */
-static void place_saved(struct evict_plan *plan)
-{
-    for (size_t i = 0; i < plan->saved.n; i++)
-        (void)statement_place(evict_cache(plan), &plan->statement, plan->saved.items[i].task,
-                              plan->saved.items[i].node);
-}
-
-/* Brings the unit back if all pods find a place all the same. */
-static void try_without(struct evict_plan *plan, struct evict_unit *unit)
-{
-    save_places(plan);
-    evict_unplace_all(plan);
-    evict_bring_back(plan, unit);
-    if (place_all(plan))
-        return;
-    evict_unplace_all(plan);
-    evict_take_again(plan, unit);
-    place_saved(plan);
-}
+#define ANEW_STEP 512 /* pods placed, or taken back, in one step */
 
 /* ---- where nothing but room matters -------------------------------------------------- */
 
@@ -138,37 +94,127 @@ static bool may_rearrange(struct evict_plan *plan)
     return plan->wants.n > 1 || fit_best(evict_cache(plan), evict_table_of(plan, group));
 }
 
-static void spare(struct evict_plan *plan, struct evict_unit *unit)
+/* ---- by placing everything anew -------------------------------------------------------------- */
+
+static void save_places(struct evict_plan *plan)
 {
-    bool plain = are_plain(plan, unit);
-    if (plain && try_where_it_was(plan, unit))
+    plan->saved.n = 0;
+    for (size_t i = 0; i < plan->statement.placed.n; i++) {
+        struct sched_task *task = plan->statement.placed.items[i];
+        vec_push(&plan->saved, ((struct evict_place){task, task->node}));
+    }
+}
+
+/* True when nothing is placed any more. */
+static bool clear_some(struct evict_plan *plan)
+{
+    for (unsigned i = 0; i < ANEW_STEP; i++)
+        if (!statement_undo(evict_cache(plan), &plan->statement))
+            return true;
+    return false;
+}
+
+/* Places some where there is room; what follows then. */
+static enum evict_anew place_some(struct evict_plan *plan)
+{
+    for (unsigned placed = 0; placed < ANEW_STEP; placed++) {
+        size_t i = 0;
+        while (i < plan->wants.n && plan->wants.items[i].placed >= plan->wants.items[i].count)
+            i++;
+        if (i == plan->wants.n)
+            return ANEW_NONE;
+        if (!evict_place_freely(plan, &plan->wants.items[i]))
+            return ANEW_BACK;
+    }
+    return ANEW_PLACE;
+}
+
+/* Places some as they were saved; true when all are. */
+static bool place_saved(struct evict_plan *plan)
+{
+    size_t end = plan->sparing.at + ANEW_STEP;
+    for (; plan->sparing.at < plan->saved.n && plan->sparing.at < end; plan->sparing.at++) {
+        const struct evict_place *place = &plan->saved.items[plan->sparing.at];
+        (void)statement_place(evict_cache(plan), &plan->statement, place->task, place->node);
+    }
+    return plan->sparing.at >= plan->saved.n;
+}
+
+static void begin_anew(struct evict_plan *plan)
+{
+    save_places(plan);
+    plan->sparing.anew = ANEW_CLEAR;
+    plan->sparing.at = 0;
+    for (size_t i = 0; i < plan->wants.n; i++)
+        plan->wants.items[i].placed = 0;
+}
+
+/* Brings the unit back if all pods find a place all the same. */
+static void step_anew(struct evict_plan *plan)
+{
+    struct evict_sparing *sparing = &plan->sparing;
+    struct evict_unit *unit = &plan->units.items[sparing->unit];
+    switch (sparing->anew) {
+    case ANEW_CLEAR:
+        if (!clear_some(plan))
+            break;
+        evict_bring_back(plan, unit);
+        sparing->anew = ANEW_PLACE;
+        break;
+    case ANEW_PLACE:
+        sparing->anew = place_some(plan);
+        break;
+    case ANEW_BACK:
+        if (!clear_some(plan))
+            break;
+        evict_take_again(plan, unit);
+        sparing->anew = ANEW_SAVED;
+        break;
+    case ANEW_SAVED:
+        sparing->anew = place_saved(plan) ? ANEW_NONE : ANEW_SAVED;
+        break;
+    case ANEW_NONE:
+        break;
+    }
+}
+
+/* ---- one unit -------------------------------------------------------------------------------- */
+
+/* It is known whether the unit stays. */
+static void end_unit(struct evict_plan *plan)
+{
+    const struct evict_unit *unit = &plan->units.items[plan->sparing.unit];
+    if (unit->away)
         return;
-    if (plan->order.n * plan->statement.placed.n <= SPARE_MOST && (!plain || may_rearrange(plan)))
-        try_without(plan, unit);
+    if (plan->sparing.part)
+        vec_push(&plan->returned, plan->sparing.unit);
+    else if (unit->whole)
+        plan->cursor = 0; /* single pods of the job, which could not return without it, may now */
+}
+
+static void begin_unit(struct evict_plan *plan, uint32_t index)
+{
+    struct evict_unit *unit = &plan->units.items[index];
+    const bool plain = are_plain(plan, unit);
+    plan->sparing.unit = index;
+    if (!(plain && try_where_it_was(plan, unit)) &&
+        plan->order.n * plan->statement.placed.n <= EVICT_SPARE_MOST &&
+        (!plain || may_rearrange(plan)))
+        begin_anew(plan);
+    else
+        end_unit(plan);
 }
 
 /* ---- jobs that go whole though a part of them would do ----------------------------------------
+ *
+ * Single pods went before the rest of their job did. Those without which the pods find places are
+ * brought back, whatever is left of the job then (which ones: plan->returned). When they can stay,
+ * and are enough for the job, the rest of it did not have to go whole either.
  */
 
 static bool keeps_minimum(const struct evict_owner *owner)
 {
     return (int64_t)job_have(owner->job) >= owner->minimum && job_roles_ready(owner->job);
-}
-
-/* Single pods went before the rest of their job did. Those without which the pods find places are
- * brought back, whatever is left of the job then; which ones, into plan->returned. */
-static void return_singles(struct evict_plan *plan, uint32_t number)
-{
-    plan->returned.n = 0;
-    for (size_t i = 0; i < plan->order.n; i++) {
-        const uint32_t index = plan->order.items[i];
-        struct evict_unit *unit = &plan->units.items[index];
-        if (unit->owner != number || unit->whole || !unit->away)
-            continue;
-        spare(plan, unit);
-        if (!unit->away)
-            vec_push(&plan->returned, index);
-    }
 }
 
 /* What went as a whole is single pods from now on, since others of the job stay. */
@@ -189,14 +235,21 @@ static void dissolve(struct evict_plan *plan, uint32_t number)
     evict_order_units(plan, 0);
 }
 
-/* When single pods of a job that is gone can stay, and are enough for it, the rest of it did not
- * have to go whole either. */
-static void spare_part(struct evict_plan *plan, uint32_t number)
+static void begin_part(struct evict_plan *plan, uint32_t number)
 {
-    return_singles(plan, number);
-    if (!plan->returned.n)
-        return;
-    if (keeps_minimum(&plan->owners.items[number])) {
+    if (plan->owners.items[number].has_parts)
+        return; /* these would go alone then */
+    plan->returned.n = 0;
+    plan->sparing.part = true;
+    plan->sparing.owner = number;
+    plan->sparing.next = 0;
+}
+
+static void end_part(struct evict_plan *plan)
+{
+    const uint32_t number = plan->sparing.owner;
+    plan->sparing.part = false;
+    if (plan->returned.n && keeps_minimum(&plan->owners.items[number])) {
         dissolve(plan, number);
         return;
     }
@@ -204,22 +257,28 @@ static void spare_part(struct evict_plan *plan, uint32_t number)
         evict_take_again(plan, &plan->units.items[plan->returned.items[i]]);
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
-
-static void spare_unit(struct evict_plan *plan, struct evict_unit *unit)
+static void step_part(struct evict_plan *plan)
 {
-    if (!evict_may_return(plan, unit))
+    while (plan->sparing.next < plan->order.n) {
+        const uint32_t index = plan->order.items[plan->sparing.next++];
+        const struct evict_unit *unit = &plan->units.items[index];
+        if (unit->owner != plan->sparing.owner || unit->whole || !unit->away)
+            continue;
+        begin_unit(plan, index);
         return;
-    spare(plan, unit);
-    if (unit->whole && !unit->away)
-        plan->cursor = 0; /* single pods of the job, which could not return without it, may now */
+    }
+    end_part(plan);
 }
 
-bool evict_spare(struct evict_plan *plan)
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+/* The next unit, or the next job that is gone; true when all were looked at. */
+static bool begin_next(struct evict_plan *plan)
 {
     const size_t at = plan->cursor++;
     if (at < plan->order.n) {
-        spare_unit(plan, &plan->units.items[plan->order.items[at]]);
+        if (evict_may_return(plan, &plan->units.items[plan->order.items[at]]))
+            begin_unit(plan, plan->order.items[at]);
         return false;
     }
     size_t owner = at - plan->order.n;
@@ -228,6 +287,20 @@ bool evict_spare(struct evict_plan *plan)
     if (owner == plan->owners.n)
         return true;
     plan->cursor = plan->order.n + owner + 1;
-    spare_part(plan, (uint32_t)owner);
+    begin_part(plan, (uint32_t)owner);
+    return false;
+}
+
+bool evict_spare(struct evict_plan *plan)
+{
+    if (plan->sparing.anew) {
+        step_anew(plan);
+        if (!plan->sparing.anew)
+            end_unit(plan);
+    } else if (plan->sparing.part) {
+        step_part(plan);
+    } else {
+        return begin_next(plan);
+    }
     return false;
 }

@@ -13,9 +13,11 @@
 /* Of plan->asked, for the sake of that pod. Pods of one queue have the same right to their room
  * unless a plugin ranks them: else they would take it from each other in turn. (Whole jobs give way
  * to those of higher priority alone, queues to those that are entitled.) */
-static struct eviction eviction_of(const struct evict_plan *plan, const struct sched_task *task)
+static struct eviction eviction_of(const struct evict_plan *plan, const struct sched_task *task,
+                                   enum eviction_extent extent)
 {
     return (struct eviction){.kind = plan->rules.kind,
+                             .extent = extent,
                              .ranked = plan->rules.kind == EVICT_PREEMPT,
                              .cache = &plan->scheduler->cache,
                              .job = plan->job,
@@ -25,11 +27,12 @@ static struct eviction eviction_of(const struct evict_plan *plan, const struct s
 }
 
 /* Asks the plugins about plan->asked; the answers are in plan->answers. How many may go. */
-static size_t ask(struct evict_plan *plan, const struct sched_task *task)
+static size_t ask(struct evict_plan *plan, const struct sched_task *task,
+                  enum eviction_extent extent)
 {
     while (plan->answers.n < plan->asked.n)
         vec_push(&plan->answers, false);
-    const struct eviction eviction = eviction_of(plan, task);
+    const struct eviction eviction = eviction_of(plan, task, extent);
     evict_cache(plan)->work += plan->asked.n;
     return config_evictable(plan->scheduler->config, &eviction, plan->answers.items);
 }
@@ -47,19 +50,20 @@ bool evict_keeps(struct evict_plan *plan, const struct sched_job *job)
     bool keeps = true;
     for (size_t i = 0; i < plan->wants.n && keeps; i++) {
         const struct eviction eviction =
-            eviction_of(plan, evict_next_of(plan->wants.items[i].group));
+            eviction_of(plan, evict_next_of(plan->wants.items[i].group), EVICT_SINGLE);
         keeps = config_keeps_job(plan->scheduler->config, &eviction, job);
     }
     return keeps;
 }
 
-bool evict_lets_go(struct evict_plan *plan, const struct sched_task *victim)
+bool evict_lets_go(struct evict_plan *plan, const struct sched_task *victim,
+                   enum eviction_extent extent)
 {
     bool lets = false;
     plan->asked.n = 0;
     vec_push(&plan->asked, victim);
     for (size_t i = 0; i < plan->wants.n && !lets; i++)
-        lets = ask(plan, evict_next_of(plan->wants.items[i].group)) > 0;
+        lets = ask(plan, evict_next_of(plan->wants.items[i].group), extent) > 0;
     return lets && budgets_let_go(plan, victim);
 }
 
@@ -70,7 +74,7 @@ void evict_ask(struct evict_plan *plan, const struct sched_task *task)
     for (size_t i = 0; i < plan->options.n; i++)
         if (!plan->options.items[i].whole)
             vec_push(&plan->asked, plan->candidates.items[plan->options.items[i].candidate].task);
-    (void)ask(plan, task);
+    (void)ask(plan, task, EVICT_SINGLE);
     for (size_t i = 0; i < plan->options.n; i++)
         vec_push(&plan->may, plan->options.items[i].whole || plan->answers.items[single++]);
 }
@@ -83,7 +87,7 @@ static bool lets_go_whole(struct evict_plan *plan, const struct evict_owner *own
     for (uint32_t i = owner->first; i < owner->first + owner->n; i++)
         if (evict_is_there(&plan->candidates.items[i]))
             vec_push(&plan->asked, plan->candidates.items[i].task);
-    return ask(plan, task) == plan->asked.n;
+    return ask(plan, task, EVICT_WHOLE) == plan->asked.n;
 }
 
 /* ---- moves ----------------------------------------------------------------------------------- */
@@ -91,6 +95,7 @@ static bool lets_go_whole(struct evict_plan *plan, const struct evict_owner *own
 static void send_away(struct evict_plan *plan, struct evict_candidate *candidate, uint32_t unit)
 {
     candidate->unit = unit;
+    plan->owners.items[candidate->owner].costed = false;
     evict_move(evict_cache(plan), candidate->task, TASK_LEAVING, NULL);
     config_turn_over(plan->scheduler->config, candidate->task->job); /* queues above follow */
 }
@@ -98,25 +103,43 @@ static void send_away(struct evict_plan *plan, struct evict_candidate *candidate
 static void fetch_back(struct evict_plan *plan, struct evict_candidate *candidate)
 {
     candidate->unit = 0;
+    plan->owners.items[candidate->owner].costed = false;
     budget_tally_give_back(&plan->tally, candidate->task->pod);
     evict_move(evict_cache(plan), candidate->task, candidate->status, candidate->node);
     config_turn_over(plan->scheduler->config, candidate->task->job);
 }
 
+/* Counts what is there of the job up to that candidate as staying. */
+static void uncount(struct evict_plan *plan, const struct evict_owner *owner, uint32_t end)
+{
+    for (uint32_t i = owner->first; i < end; i++)
+        if (evict_is_there(&plan->candidates.items[i]))
+            budget_tally_give_back(&plan->tally, plan->candidates.items[i].task->pod);
+}
+
 /* The budgets let go all that is still there of a job, and count it; else nothing is counted. */
 static bool count_whole(struct evict_plan *plan, const struct evict_owner *owner)
 {
-    uint32_t end = owner->first + owner->n, i = owner->first;
-    for (; i < end; i++)
+    uint32_t end = owner->first + owner->n;
+    for (uint32_t i = owner->first; i < end; i++)
         if (evict_is_there(&plan->candidates.items[i]) &&
-            !budget_tally_take(&plan->tally, plan->candidates.items[i].task->pod))
-            break;
-    if (i == end)
-        return true;
-    while (i-- > owner->first)
-        if (evict_is_there(&plan->candidates.items[i]))
-            budget_tally_give_back(&plan->tally, plan->candidates.items[i].task->pod);
-    return false;
+            !budget_tally_take(&plan->tally, plan->candidates.items[i].task->pod)) {
+            uncount(plan, owner, i);
+            return false;
+        }
+    return true;
+}
+
+/* Whether all that is still there of a job may go; then it is counted. */
+static bool may_take_whole(struct evict_plan *plan, struct evict_owner *owner,
+                           const struct sched_task *task)
+{
+    if (owner->refused || !count_whole(plan, owner))
+        return false;
+    owner->refused = !lets_go_whole(plan, owner, task);
+    if (owner->refused)
+        uncount(plan, owner, owner->first + owner->n);
+    return !owner->refused;
 }
 
 static bool take_whole(struct evict_plan *plan, const struct evict_option *option,
@@ -124,8 +147,7 @@ static bool take_whole(struct evict_plan *plan, const struct evict_option *optio
 {
     uint32_t number = plan->candidates.items[option->candidate].owner;
     struct evict_owner *owner = &plan->owners.items[number];
-    owner->refused = owner->refused || !lets_go_whole(plan, owner, task);
-    if (owner->refused || !count_whole(plan, owner))
+    if (!may_take_whole(plan, owner, task))
         return false;
     vec_push(&plan->units,
              ((struct evict_unit){number, option->candidate, true, true, evict_cost_none}));

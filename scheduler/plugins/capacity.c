@@ -123,22 +123,37 @@ static bool keeps_guarantee(const struct share_node *node, const struct resource
     return true;
 }
 
-/* Queues give back what is beyond what they deserve, but never what is guaranteed to them. As with
- * proportion that holds in whatever tier the plugin stands. */
+/* Whether that does not matter for a single pod: a job that goes whole does so if its queue would
+ * give any of its pods, as of a gang whose workers alone hold devices. */
+static bool gives_whole(const struct plugin *plugin, const struct eviction *eviction)
+{
+    bool gives = eviction->extent == EVICT_PART;
+    for (size_t i = 0; i < eviction->n && eviction->extent == EVICT_WHOLE && !gives; i++) {
+        const struct sched_task *task = eviction->candidates[i];
+        const struct share_node *node = ledger_node(plugin->state, task->job->queue);
+        gives = node &&
+                is_beyond(eviction, node, &task->job->queue->allocated, &task->pod->cls->request);
+    }
+    return gives;
+}
+
+/* Queues give back what is beyond what they deserve, pod by pod, or a whole job if anything is
+ * before it goes, but never what is guaranteed to them. As with proportion that holds in whatever
+ * tier the plugin stands. */
 static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *eviction, bool *may)
 {
     struct leaving leaving = {0};
     if (!eviction_between_queues(eviction->kind))
         return VOTE_ABSTAIN;
+    const bool whole = gives_whole(plugin, eviction);
     for (size_t i = 0; i < eviction->n; i++) {
         const struct sched_task *task = eviction->candidates[i];
         const struct sched_queue *queue = task->job->queue;
         const struct resource_set *request = &task->pod->cls->request;
         const struct share_node *node = ledger_node(plugin->state, queue);
         struct resource_set *left = leaving_of(&leaving, queue, &queue->allocated);
-        may[i] =
-            node && keeps_guarantee(node, left, request) &&
-            (eviction_follows(eviction, i) ? may[i - 1] : is_beyond(eviction, node, left, request));
+        may[i] = node && keeps_guarantee(node, left, request) &&
+                 (whole || is_beyond(eviction, node, left, request));
         if (may[i])
             resource_set_add(left, request, -1);
     }

@@ -57,29 +57,28 @@ static bool job_possible(const struct plugin *plugin, const struct sched_job *jo
 
 /* ---- eviction -------------------------------------------------------------------------------- */
 
-/* Whether the job stays complete without the candidate and those before it that may go. */
-static bool is_spare(const struct eviction *eviction, const bool *may, size_t candidate)
+/* Takes the mark from those whom jobs need for their minimum, in order: what a job has above that
+ * goes. */
+static void keep_minimums(const struct sched_task *const *tasks, size_t n, bool *may)
 {
-    const struct sched_task *task = eviction->candidates[candidate];
-    const struct sched_job *job = task->job;
-    const struct task_role *role = &job->roles.items[task->group->role];
-    int64_t left = job_have(job), left_of_role = role->have;
-    for (size_t i = 0; i < candidate; i++)
-        if (may[i] && eviction->candidates[i]->job == job) {
-            left--;
-            left_of_role -= eviction->candidates[i]->group->role == task->group->role;
-        }
-    return left > job->min_member && (!job->roles_enforced || left_of_role > role->min);
+    for (size_t i = 0; i < n; i++) {
+        struct sched_job *job = tasks[i]->job;
+        struct task_role *role = &job->roles.items[tasks[i]->group->role];
+        may[i] = may[i] && (int64_t)job_have(job) - job->going > job->min_member &&
+                 (!job->roles_enforced || (int64_t)role->have - role->going > role->min);
+        job->going += may[i];
+        role->going += may[i];
+    }
+    for (size_t i = 0; i < n; i++)
+        tasks[i]->job->going = tasks[i]->job->roles.items[tasks[i]->group->role].going = 0;
 }
 
-/* What a job has above its minimum. Of whole jobs that are evicted nothing has to stay. */
+/* Of whole jobs that are evicted for a job nothing has to stay. */
 static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *eviction, bool *may)
 {
     (void)plugin;
-    if (eviction_for_job(eviction->kind))
-        return VOTE_PERMIT;
-    for (size_t i = 0; i < eviction->n; i++)
-        may[i] = is_spare(eviction, may, i);
+    if (!eviction_for_job(eviction->kind))
+        keep_minimums(eviction->candidates, eviction->n, may);
     return VOTE_PERMIT;
 }
 
@@ -94,15 +93,9 @@ static bool keeps_job(struct plugin *plugin, const struct eviction *eviction,
 static void spare(struct plugin *plugin, const struct cache *cache,
                   const struct sched_task *const *tasks, size_t n, bool *go)
 {
-    size_t first = 0;
     (void)plugin;
-    for (size_t i = 0; i < n; i++) {
-        if (tasks[i]->job != tasks[first]->job)
-            first = i;
-        const struct eviction of_job = {
-            .cache = cache, .candidates = tasks + first, .n = i - first + 1};
-        go[i] = go[i] && is_spare(&of_job, go + first, i - first);
-    }
+    (void)cache;
+    keep_minimums(tasks, n, go);
 }
 
 static bool job_starving(const struct plugin *plugin, const struct sched_job *job)

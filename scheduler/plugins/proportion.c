@@ -196,21 +196,24 @@ static bool is_beyond(const struct share_node *node, const struct resource_set *
     return false;
 }
 
-/* Queues give back what is beyond their shares, pod by pod, or whole jobs as long as anything is.
- * That holds in whatever tier the plugin stands: could those be taken from that have less than
- * their share, they would take it back. */
+/* Queues give back what is beyond their shares, pod by pod, or a whole job if anything is before it
+ * goes. That holds in whatever tier the plugin stands: could those be taken from that have less
+ * than their share, they would take it back. */
 static enum plugin_vote evictable(struct plugin *plugin, const struct eviction *eviction, bool *may)
 {
     struct proportion *proportion = plugin->state;
     struct leaving leaving = {0};
     if (!eviction_between_queues(eviction->kind))
         return VOTE_ABSTAIN;
+    if (eviction->extent == EVICT_PART)
+        return VOTE_PERMIT;
     for (size_t i = 0; i < eviction->n; i++) {
         const struct sched_task *task = eviction->candidates[i];
         const struct sched_queue *queue = task->job->queue;
         const struct share_node *node = ledger_node(&proportion->ledger, queue);
         struct resource_set *left = leaving_of(&leaving, queue, &queue->allocated);
-        may[i] = eviction_follows(eviction, i) ? may[i - 1] : node && is_beyond(node, left);
+        bool follows = eviction->extent == EVICT_WHOLE && i > 0;
+        may[i] = follows ? may[i - 1] : node && is_beyond(node, left);
         if (may[i])
             resource_set_add(left, &task->pod->cls->request, -1);
     }

@@ -38,6 +38,11 @@
 #define EQUAL CONF(ALL, GREEDY, "false", "true", "proportion")
 #define CAPACITY CONF(ALL, MODEST, "false", "false", "capacity")
 
+#define LENT(actions, shares)                                                                      \
+    "actions: \"" actions "\"\ntiers:\n- plugins:\n  - name: priority\n  - name: gang\n"           \
+    "    enablePreemptable: false\n    enableReclaimable: false\n  - name: conformance\n"          \
+    "- plugins:\n  - name: predicates\n  - name: " shares "\n  - name: nodeorder\n"
+
 static const char *const confs[] = {
     SHIPPED,
     ELASTIC,
@@ -47,6 +52,16 @@ static const char *const confs[] = {
     CONF(ALL, GREEDY, "true", "true", "capacity"),
     CONF(WHOLE, MODEST, "false", "false", "proportion"),
     CONF(WHOLE, GREEDY, "false", "false", "capacity"),
+};
+
+/* Where reclaim takes gangs as a whole, and gangreclaim. */
+static const char *const lenders[] = {
+    LENT("allocate, reclaim", "proportion"),
+    LENT("allocate, reclaim", "capacity"),
+    LENT("allocate, gangreclaim", "proportion"),
+    LENT("allocate, gangreclaim", "capacity"),
+    LENT("enqueue, allocate, preempt, reclaim, backfill", "proportion"),
+    LENT("enqueue, allocate, preempt, reclaim, backfill", "capacity"),
 };
 
 /* ---- what there is --------------------------------------------------------------------------- */
@@ -215,6 +230,32 @@ static void what_the_queue_gave_is_gone(void **state)
     cluster_free(c);
 }
 
+/* A gang of 10 was lent twice the share of its queue. It goes whole for a pod of the lender's, and
+ * does not come back as long as that is there; what its queue deserves is taken by others of it. */
+static void a_gang_that_holds_more_than_a_share_goes_once(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(lenders); i++) {
+        struct cluster *c = rest_new(lenders[i]);
+        add_nodes(c, 5, 2);
+        add_queue(c, "a", "", "\"weight\":1,\"deserved\":{\"cpu\":\"5\"}");
+        add_queue(c, "b", "", "\"weight\":1,\"deserved\":{\"cpu\":\"5\"}");
+        add_job(c, "gang", "a", 0, 10, 10, "1");
+        (void)ticks(c, 10);
+        assert_int_equal(bound(c, "gang", NULL), 10);
+        add_job(c, "b", "b", 0, 4, 4, "1");
+        assert_int_equal(ticks(c, REST), 10);
+        assert_int_equal(bound(c, "b", NULL), 4);
+        assert_int_equal(bound(c, "gang", NULL), 0);
+        add_job(c, "small", "a", 0, 5, 5, "1");
+        assert_int_equal(ticks(c, REST), 0);
+        assert_int_equal(bound(c, "small", NULL), 5);
+        assert_int_equal(bound(c, "gang", NULL), 0);
+        check(c);
+        cluster_free(c);
+    }
+}
+
 /* Without a plugin that says whose claim is the stronger one. */
 static void nobody_takes_from_equals(void **state)
 {
@@ -241,21 +282,23 @@ static void nobody_takes_from_equals(void **state)
     }
 }
 
-/* What had been found in vain is looked at again once those who might go run. */
-static void borrowers_give_back_once_they_run(void **state)
+/* What had been found in vain is looked at again once those who might go are bound. */
+static void borrowers_give_back_once_they_are_bound(void **state)
 {
     (void)state;
     struct cluster *c = rest_new(SHIPPED);
     add_nodes(c, 1, 4);
     add_queue(c, "a", "", "\"weight\":1");
     add_queue(c, "b", "", "\"weight\":1");
+    c->fake->latency_ns = 5 * SECOND;
     add_job(c, "a", "a", 0, 1, 4, "1");
-    run(c); /* bound, and not running */
-    assert_int_equal(bound(c, "a", NULL), 4);
-    add_job(c, "b", "b", 0, 2, 2, "1");
-    run(c);
-    run(c);
-    assert_int_equal(bound(c, "b", NULL), 0);
+    add_job(c, "b", "b", 0, 2, 0, "1");
+    run_for(c, 2 * SECOND); /* their binds are under way */
+    assert_int_equal(bound(c, "a", NULL), 0);
+    assert_int_equal(cache_job(&c->scheduler->cache, "ns", "a")->count[TASK_BINDING], 4);
+    add_pods(c, "b", "w", 2, "1");
+    run_for(c, SECOND);
+    assert_true(cache_job(&c->scheduler->cache, "ns", "b")->taking[EVICT_RECLAIM].vain > 0);
     (void)ticks(c, 60);
     assert_int_equal(bound(c, "b", NULL), 2);
     check(c);
@@ -402,11 +445,11 @@ static void add_random_job(struct cluster *c, struct rng *rng, unsigned number, 
     add_job(c, name, queue, below(rng, 4), min, count, cpu);
 }
 
-static void live(uint64_t seed, unsigned steps)
+static void live_with(const char *conf, uint64_t seed, unsigned steps)
 {
     struct rng rng;
     rng_seed(&rng, seed);
-    struct cluster *c = rest_new(confs[seed % ARRAY_SIZE(confs)]);
+    struct cluster *c = rest_new(conf);
     unsigned queues = 1 + below(&rng, 3), nodes = 2 + below(&rng, 3);
     for (unsigned i = 0; i < nodes; i++) {
         cleanup_free char *name = xasprintf("n%u", i);
@@ -427,10 +470,26 @@ static void live(uint64_t seed, unsigned steps)
     cluster_free(c);
 }
 
+static void live(uint64_t seed, unsigned steps)
+{
+    live_with(confs[seed % ARRAY_SIZE(confs)], seed, steps);
+}
+
 static void evictions_end(void **state)
 {
     (void)state;
     property_run(&(struct property){.live = live, .seeds = 24, .steps = 6, .alone_steps = 6});
+}
+
+static void live_lent(uint64_t seed, unsigned steps)
+{
+    live_with(lenders[seed % ARRAY_SIZE(lenders)], seed, steps);
+}
+
+static void evictions_of_whole_gangs_end(void **state)
+{
+    (void)state;
+    property_run(&(struct property){.live = live_lent, .seeds = 12, .steps = 6, .alone_steps = 6});
 }
 
 /* Seeds that went on for ever once. */
@@ -466,8 +525,9 @@ int main(void)
         cmocka_unit_test(priorities_of_other_queues_do_not_matter),
         cmocka_unit_test(pods_go_where_they_were_to_be),
         cmocka_unit_test(what_the_queue_gave_is_gone),
+        cmocka_unit_test(a_gang_that_holds_more_than_a_share_goes_once),
         cmocka_unit_test(nobody_takes_from_equals),
-        cmocka_unit_test(borrowers_give_back_once_they_run),
+        cmocka_unit_test(borrowers_give_back_once_they_are_bound),
         cmocka_unit_test(a_job_that_may_go_now_goes),
         cmocka_unit_test(pods_that_may_go_now_go),
         cmocka_unit_test(a_job_that_is_less_important_now_goes),
@@ -475,6 +535,7 @@ int main(void)
         cmocka_unit_test(who_does_not_leave_is_not_waited_for),
         cmocka_unit_test(kept_seeds_end),
         cmocka_unit_test(evictions_end),
+        cmocka_unit_test(evictions_of_whole_gangs_end),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,12 +72,37 @@ static void queues_may_keep_what_they_have(void **state)
     cluster_free(c);
 }
 
-static void what_does_not_run_yet_is_not_reclaimed(void **state)
+/* As a pod whose image cannot be had, which may take for ever. */
+static void what_does_not_run_gives_its_room_back_too(void **state)
 {
     (void)state;
     struct cluster *c = three_queues(SAME, SAME ",\"reclaimable\":false", 1);
     put_pods(c, 4, .job = "a", .node = "n0", .cpu = "1", .phase = "Pending");
-    plans_assert(c, "p", RECLAIM, "nothing");
+    plans_assert(c, "p", RECLAIM, "decided: a-3 -> p-0@n0");
+    cluster_free(c);
+}
+
+/* Of a gang of four one pod does not run; of another pods have failed or leave. */
+static void gangs_of_which_not_all_run_give_it_back(void **state)
+{
+    (void)state;
+    static const struct evict_rules jobs = {.kind = EVICT_GANG_RECLAIM, .whole = true};
+    struct cluster *c = three_queues(SAME, SAME ",\"reclaimable\":false", 1);
+    put_job(c, .name = "a", .queue = "a", .min = 4);
+    put_pod(c, .name = "a-1", .job = "a", .node = "n0", .cpu = "1", .phase = "Pending");
+    plans_assert(c, "p", RECLAIM, "decided: a-0* a-1* a-2* a-3* -> p-0@n0");
+    plans_assert(c, "p", &jobs, "decided: a-0* a-1* a-2* a-3* -> p-0@n0");
+    put_job(c, .name = "a", .queue = "a", .min = 3); /* the last is more than it needs */
+    plans_assert(c, "p", RECLAIM, "decided: a-3 -> p-0@n0");
+    plans_nodes(c, 1, 5);
+    put_pod(c, .name = "a-4", .job = "a", .node = "n0", .cpu = "1");
+    put_pod(c, .name = "a-1", .job = "a", .node = "n0", .cpu = "1", .phase = "Failed");
+    put_job(c, .name = "a", .queue = "a", .min = 4);
+    put_job(c, .name = "p", .queue = "t", .min = 2);
+    put_pods(c, 2, .job = "p", .cpu = "1");
+    plans_assert(c, "p", RECLAIM, "decided: a-0* a-2* a-3* a-4* -> p-0@n0 p-1@n0");
+    put_pod(c, .name = "a-1", .job = "a", .node = "n0", .cpu = "1", .leaves = 9);
+    plans_assert(c, "p", RECLAIM, "decided: a-0* a-2* a-3* a-4* -> p-0@n0 p-1@n0");
     cluster_free(c);
 }
 
@@ -129,6 +154,55 @@ static void room_that_others_leave_is_not_had_beyond_that(void **state)
     put_job(c, .name = "p", .queue = "t", .min = 2);
     plans_assert(c, "p", &rules,
                  "decided: a-0* a-1* a-2* a-3* a-4* a-5* a-6* a-7* -> p-0@n0 p-1@n1");
+    cluster_free(c);
+}
+
+/* 8 CPUs, of which it deserves 6, and all are one gang's: it goes whole, for one pod or two. What
+ * is no gang gives what is beyond that alone. */
+static void a_gang_that_is_beyond_in_part_goes_whole(void **state)
+{
+    (void)state;
+    static const struct evict_rules jobs = {.kind = EVICT_GANG_RECLAIM, .whole = true};
+    static const char seven[] = "\"deserved\":{\"cpu\":\"7\"}";
+    static const char all[] = "decided: a-0* a-1* a-2* a-3* a-4* a-5* a-6* a-7* -> p-0@n0 p-1@n1";
+    struct cluster *c = deserving(limited, seven, "\"deserved\":{\"cpu\":\"2\"}", 2);
+    plans_assert(c, "p", RECLAIM, "nothing");
+    plans_assert(c, "p", &jobs, "nothing");
+    put_job(c, .name = "a", .queue = "a", .min = 8);
+    plans_assert(c, "p", RECLAIM, all);
+    plans_assert(c, "p", &jobs, all);
+    plans_assert(c, "p", RULES(.kind = EVICT_RECLAIM), "nothing");
+    plans_queue(c, "a", "\"deserved\":{\"cpu\":\"8\"}");
+    plans_assert(c, "p", RECLAIM, "nothing");
+    plans_queue(c, "a",
+                "\"deserved\":{\"cpu\":\"7\"},\"guarantee\":{\"resource\":{\"cpu\":\"1\"}}");
+    plans_assert(c, "p", RECLAIM, "nothing");
+    cluster_free(c);
+    c = three_queues(SAME, SAME ",\"reclaimable\":false", 2);
+    put_job(c, .name = "a", .queue = "a", .min = 4);
+    plans_assert(c, "p", RECLAIM, "decided: a-0* a-1* a-2* a-3* -> p-0@n0 p-1@n0");
+    cluster_free(c);
+}
+
+/* A gang with a pod of which its queue holds no more than it deserves, as one that asks for
+ * nothing: that goes with the others, and for its own room nobody does. */
+static void a_gang_goes_with_all_kinds_of_its_pods(void **state)
+{
+    (void)state;
+    static const struct evict_rules jobs = {.kind = EVICT_GANG_RECLAIM, .whole = true};
+    static const char gone[] = "decided: a-0* a-1* a-2* a-3* a-4* a-5* a-6* a-7* a-8* -> p-0@n0";
+    struct cluster *c =
+        deserving(limited, "\"deserved\":{\"cpu\":\"6\"}", "\"deserved\":{\"cpu\":\"2\"}", 1);
+    put_job(c, .name = "a", .queue = "a", .min = 9);
+    put_pod(c, .name = "a-8", .job = "a", .node = "n0", .cpu = "0", .role = "launcher");
+    plans_assert(c, "p", RECLAIM, gone);
+    plans_assert(c, "p", &jobs, gone);
+    put_pod(c, .name = "a-8", .job = "a", .node = "n0", .cpu = "0", .role = "launcher",
+            .labels = "\"volcano.sh/preemptable\":\"false\"");
+    plans_assert(c, "p", RECLAIM, "nothing");
+    put_pod(c, .name = "a-8", .job = "a", .node = "n0", .cpu = "0", .role = "launcher",
+            .spec = ",\"priorityClassName\":\"system-node-critical\"");
+    plans_assert(c, "p", RECLAIM, "nothing");
     cluster_free(c);
 }
 
@@ -400,9 +474,12 @@ int main(void)
         cmocka_unit_test(queues_give_what_is_beyond_their_share),
         cmocka_unit_test(nobody_takes_more_than_it_deserves),
         cmocka_unit_test(queues_may_keep_what_they_have),
-        cmocka_unit_test(what_does_not_run_yet_is_not_reclaimed),
+        cmocka_unit_test(what_does_not_run_gives_its_room_back_too),
+        cmocka_unit_test(gangs_of_which_not_all_run_give_it_back),
         cmocka_unit_test(queues_take_back_what_they_deserve),
         cmocka_unit_test(room_that_others_leave_is_not_had_beyond_that),
+        cmocka_unit_test(a_gang_that_is_beyond_in_part_goes_whole),
+        cmocka_unit_test(a_gang_goes_with_all_kinds_of_its_pods),
         cmocka_unit_test(guarantees_stay),
         cmocka_unit_test(brothers_give_within_what_is_above_them),
         cmocka_unit_test(whole_jobs_of_lower_priority),

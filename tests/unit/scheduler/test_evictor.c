@@ -3,6 +3,7 @@
  * and what is said.
  */
 #include "evictions.h"
+#include "scheduler/metrics.h"
 
 /* ---- the usual way --------------------------------------------------------------------------- */
 
@@ -416,6 +417,62 @@ static void everybody_is_told(void **state)
     cluster_free(c);
 }
 
+static bool was_begun(struct cluster *c, const char *text)
+{
+    bool begun = false;
+    for (size_t i = 0; i < c->said.n && !begun; i++)
+        begun = str_starts(str_of(c->said.items[i]), str_of(text));
+    return begun;
+}
+
+/* Whom a budget keeps until nobody is patient any more counts as refused, and both sides are told.
+ */
+static void those_who_are_kept_for_too_long_are_told(void **state)
+{
+    (void)state;
+    struct metrics *all = metrics_new();
+    cleanup_buf struct buf page = BUF_INIT(1 << 20);
+    struct cluster *c = full_cluster(1, 1, true);
+    c->scheduler->params.metrics = all;
+    c->scheduler->metrics = metrics_start(c->scheduler);
+    struct test_pod *victim = victim_on(c, "n0");
+    victim->no_eviction = -429;
+    victim->by_budget = true;
+    decide(c, 1);
+    run_for(c, DECISION_PATIENCE + 10 * SECOND);
+    assert_given_up(c);
+    metrics_print(all, &page);
+    assert_true(str_find(buf_str(&page), STR("evictions_total{result=\"refused\"} 1\n")) >= 0);
+    cleanup_free char *kept = xasprintf("PodGroup high EvictFailed: pod ns/%s cannot be evicted "
+                                        "for it (preempt): the budget keeps it",
+                                        victim->name);
+    assert_said(c, kept);
+    cleanup_free char *stays = xasprintf("PodGroup low EvictFailed: pod ns/%s stays: it cannot be "
+                                         "evicted for job ns/high (preempt): the budget keeps it",
+                                         victim->name);
+    assert_said(c, stays);
+    assert_true(was_begun(c, "PodGroup high EvictFailed: pods were to make room for it in vain "
+                             "(preempt): a pod could not be evicted; none are for "));
+    cluster_free(c);
+    metrics_free(all);
+}
+
+/* Nor is the job placed that has waited for them: it is told when it may have others go again. */
+static void what_was_in_vain_is_told(void **state)
+{
+    (void)state;
+    struct cluster *c = full_cluster(1, 1, true);
+    c->grace_ns = 10 * SECOND;
+    decide(c, 1);
+    run_for(c, SECOND);
+    show_evicted(c, false);
+    run_for(c, 60 * SECOND);
+    assert_given_up(c);
+    assert_true(was_begun(c, "PodGroup high EvictFailed: pods were to make room for it in vain "
+                             "(preempt): it was not placed in time; none are for "));
+    cluster_free(c);
+}
+
 static void those_who_are_not_asked_are_told(void **state)
 {
     (void)state;
@@ -509,6 +566,8 @@ int main(void)
         cmocka_unit_test(shuffled),
         cmocka_unit_test(several_hold_places),
         cmocka_unit_test(everybody_is_told),
+        cmocka_unit_test(those_who_are_kept_for_too_long_are_told),
+        cmocka_unit_test(what_was_in_vain_is_told),
         cmocka_unit_test(those_who_are_not_asked_are_told),
         cmocka_unit_test(jobs_are_told_of_those_whose_room_nobody_wants),
         cmocka_unit_test(what_took_effect_is_told),

@@ -5,8 +5,8 @@
 #include "base/limits.h"
 #include "cluster.h"
 #include "scheduler/census.h"
+#include "turns.h"
 #include "volumes.h"
-#include <time.h>
 
 /* Whether a pod with these members of its spec gets the node made of the rest. */
 static bool fits(const char *labels, const char *node_spec, const char *pod_spec)
@@ -405,13 +405,6 @@ static void tables_equal_a_slow_look(void **state)
 
 /* ---- slices ---------------------------------------------------------------------------------- */
 
-static int64_t cpu_time(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-}
-
 /* Longest turn, in CPU time of this thread, until the condition of `count` binds under way. */
 static int64_t longest_turn(struct cluster *c, const struct sched_job *job, uint32_t count)
 {
@@ -424,12 +417,6 @@ static int64_t longest_turn(struct cluster *c, const struct sched_job *job, uint
     }
     return longest;
 }
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TURN_MOST (200 * NSEC_PER_MSEC)
-#else
-#define TURN_MOST (20 * NSEC_PER_MSEC)
-#endif
 
 /* Ten thousand pods on a thousand nodes: the loop serves others in between. */
 static void large_gangs_are_sliced(void **state)

@@ -6,19 +6,23 @@
 
 #include "scheduler/evict/evictor.h"
 
-void __wrap_evictor_decide(struct scheduler *scheduler, struct sched_job *job,
-                           struct evict_plan *plan, const char *action);
+bool __wrap_evictor_decide(struct scheduler *scheduler, struct sched_job *job,
+                           struct evict_plan *plan, const char *action, size_t *cursor);
 
 static unsigned decisions;
 
-void __wrap_evictor_decide(struct scheduler *scheduler, struct sched_job *job,
-                           struct evict_plan *plan, const char *action)
+/* In two parts. */
+bool __wrap_evictor_decide(struct scheduler *scheduler, struct sched_job *job,
+                           struct evict_plan *plan, const char *action, size_t *cursor)
 {
     (void)scheduler;
     (void)plan;
+    if ((*cursor)++ == 0)
+        return false;
     assert_string_equal(job->name, "high");
     assert_string_equal(action, "preempt");
     decisions++;
+    return true;
 }
 
 #define CONF(plugins)                                                                              \
