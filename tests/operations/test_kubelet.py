@@ -140,8 +140,9 @@ def test_what_a_right_covers(right, call, covered):
 
 
 def test_calls_are_those_of_our_accounts():
-    records = [{"user": {"username": user}, "verb": "patch", "responseStatus": {"code": 200}, "objectRef": {
-        "resource": "jobs", "subresource": "status", "apiGroup": "batch.volcano.sh", "namespace": "ns", "name": "j"}}
-        for user in ("admin", "system:serviceaccount:volcano-system:a")]
-    (call, code), = rights.calls(records)
-    assert (call, code) == (rights.Right(ACCOUNT, "patch", "jobs.batch.volcano.sh/status", "j", "ns"), 200)
+    records = [{"user": {"username": user}, "verb": "patch", "responseStatus": {"code": 200},
+                "requestReceivedTimestamp": "1970-01-01T00:00:07.5Z", "objectRef": {
+                    "resource": "jobs", "subresource": "status", "apiGroup": "batch.volcano.sh", "namespace": "ns",
+                    "name": "j"}} for user in ("admin", "system:serviceaccount:volcano-system:a")]
+    (call, code, at), = rights.calls(records)
+    assert (call, code, at) == (rights.Right(ACCOUNT, "patch", "jobs.batch.volcano.sh/status", "j", "ns"), 200, 7.5)

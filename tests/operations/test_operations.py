@@ -3,6 +3,7 @@
 The tests follow one another: each goes on with the installation that the one before left, so run the whole file.
 """
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,18 @@ from cluster import ApiError
 from harness.wait import wait_until
 
 from kubelet import ROOT, rights, work
-from kubelet.cluster import (APPS, CRDS, INSTALL, NODES, SYSTEM, deployments, drain_seconds, installed,
-                             next_version)
+from kubelet.cluster import (APPS, CRDS, INSTALL, KWOK_LABEL, NODES, SYSTEM, deployments, drain_seconds,
+                             installed, next_version)
 from kubelet.load import Load
 
 GANG = ROOT / "manifests" / "examples" / "gang.yaml"
+EXTRA = ROOT / "manifests" / "extra" / "pods-mutate.yaml"
+GROUPS = """\
+resourceGroups:
+- resourceGroup: work
+  object: {{key: namespace, value: [{ns}]}}
+  labels: {{type: kwok}}
+"""
 REASONS = Path(__file__).with_name("rights-unused.yaml")
 
 
@@ -27,6 +35,14 @@ def judge(load):
     print(f"{len(load.names)} jobs, {len(load.calls)} calls, the longest took {max(c[1] for c in load.calls):.2f} s, "
           f"refused for {[round(seconds, 2) for _, seconds in refusals]} s")
     assert all(seconds <= drain_seconds() for _, seconds in refusals), refusals
+
+
+def with_path(path):
+    """The argument of the installed webhook that says what it serves, and one path more."""
+    argument, = (word for found in deployments() if found["metadata"]["name"] == "volcano-admission"
+                 for word in found["spec"]["template"]["spec"]["containers"][0]["args"][:1])
+    assert argument.startswith("--enabled-admission=")
+    return f"{argument},{path}"
 
 
 def test_install_and_run_a_gang(cluster, ns):
@@ -86,8 +102,16 @@ spec: {weight: 1}
 """)
     work.orders(cluster.api, ns, "ordered")
     work.plain_pods(cluster.api, ns)
-    work.volumes(cluster.api, ns, "node-0000")
     cluster.api.delete_queue("ordered")
+
+
+def test_volumes(cluster, ns):
+    work.volumes(cluster.api, ns, "node-0000")
+    work.provisioned(cluster.api, ns)
+
+
+def test_names_that_others_have_taken(cluster, ns):
+    work.names_taken(cluster.api, ns)
 
 
 def test_a_changed_configuration_is_read_without_a_restart(cluster, ns):
@@ -99,6 +123,23 @@ def test_a_changed_configuration_is_read_without_a_restart(cluster, ns):
     work.evictions(cluster.api, ns, NODES, cpu="30")
     assert {pod.uid for pod in cluster.node.running()} == pods
     cluster.apply(INSTALL)
+
+
+def test_the_registration_that_is_an_extra(cluster, ns):
+    """As its file says: then pods get what the configuration says for their group."""
+    cluster.plane.kubectl("patch", "deploy", "volcano-admission", "-n", SYSTEM, "--type=json", "-p", json.dumps([
+        {"op": "replace", "path": "/spec/template/spec/containers/0/args/0", "value": with_path("/pods/mutate")}]))
+    config = f"/api/v1/namespaces/{SYSTEM}/configmaps/volcano-admission-configmap"
+    cluster.plane.request("PATCH", config, {"data": {"volcano-admission.conf": GROUPS.format(ns=ns)}},
+                          content_type="application/merge-patch+json")
+    cluster.wait_available()
+    cluster.apply(EXTRA)
+    cluster.api.create_job(ns, work.short_job("grouped"))
+    cluster.api.wait_phase(ns, "grouped", "Completed")
+    assert all(pod["spec"]["nodeSelector"] == KWOK_LABEL for pod in cluster.api.pods_of(ns, "grouped"))
+    cluster.plane.kubectl("delete", "-f", EXTRA)
+    cluster.apply(INSTALL)
+    cluster.wait_available()
 
 
 @pytest.mark.parametrize("name", APPS)
@@ -136,7 +177,7 @@ def test_uninstalling_loses_no_job(cluster, ns):
     goes on with what is there."""
     work.long_job(cluster.api, ns)
     before = work.uids(cluster.api, ns)
-    cluster.plane.kubectl("delete", "-f", INSTALL, "--timeout=90s")
+    cluster.uninstall()
     assert cluster.node.running() == []
     assert cluster.registrations() == set()
     assert work.uids(cluster.api, ns) == before
@@ -146,7 +187,7 @@ def test_uninstalling_loses_no_job(cluster, ns):
     cluster.api.wait_phase(ns, "late", "Completed")
     cluster.api.wait_phase(ns, "long", "Completed")
     assert before.items() <= work.uids(cluster.api, ns).items()
-    cluster.plane.kubectl("delete", "-f", INSTALL, "--timeout=90s")
+    cluster.uninstall()
     assert cluster.registrations() == set()
 
 
@@ -154,11 +195,14 @@ def test_rights_are_those_that_are_used(cluster):
     """Last: the log of all tests above. What is granted and was never used has to have a reason in a list."""
     granted = rights.granted(installed())
     seen = list(rights.calls(cluster.plane.audit_records()))
-    refused = sorted({f"{call.account}: {call}" for call, code in seen if code == 403})
+    # While an uninstallation goes on rights go before those who had them.
+    refused = sorted({f"{call.account}: {call}" for call, code, at in seen if code == 403 and
+                      not any(begin <= at <= end for begin, end in cluster.uninstalled)})
     assert not refused, refused
-    beside = sorted({f"{call.account}: {call}" for call, _ in seen if not any(right.covers(call) for right in granted)})
+    done = {call for call, _, _ in seen}
+    beside = sorted({f"{call.account}: {call}" for call in done if not any(right.covers(call) for right in granted)})
     assert not beside, beside
-    unused = {f"{right.account}: {right}" for right in granted - rights.used(granted, {call for call, _ in seen})}
+    unused = {f"{right.account}: {right}" for right in granted - rights.used(granted, done)}
     reasons = rights.reasons(REASONS)
     assert unused <= reasons.keys(), sorted(unused - reasons.keys())
     known = {f"{right.account}: {right}" for right in granted}

@@ -6,6 +6,7 @@ of the Deployments.
 
 import json
 import os
+import time
 from pathlib import Path
 
 import yaml
@@ -45,6 +46,7 @@ class Cluster:
         self.plane = ControlPlane(folder, audit=True, apiserver_args=APISERVER, tied=True, controllers=CONTROLLERS)
         self.releases = {installed_tag(): build_folder()}
         self.api = self.node = self.proxy = None
+        self.uninstalled = []  # (begin, end) of each time, in seconds since 1970
 
     def start(self):
         """Starts all; nothing of ours is installed."""
@@ -91,6 +93,12 @@ class Cluster:
         self.wait_available()
         for queue in ("default", "root"):
             wait_until(lambda: self.api.queue(queue), READY_S, f"queue {queue}, which the scheduler makes")
+
+    def uninstall(self):
+        """Uninstalls, and waits until all is gone."""
+        begin = time.time()
+        self.plane.kubectl("delete", "-f", INSTALL, "--timeout=90s")
+        self.uninstalled.append((begin, time.time()))
 
     def wait_available(self):
         """Waits until all Deployments are rolled out."""

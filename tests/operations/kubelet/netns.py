@@ -31,7 +31,9 @@ def enter():
     linux.mount(None, "/", flags=linux.MS_PRIVATE | linux.MS_REC)
     linux.mount("tmpfs", "/run", "tmpfs")
     ip("link", "set", "lo", "up")
-    ip("link", "add", BRIDGE, "type", "bridge")
+    # Without an address of its own the bridge takes that of one of its ports, and pods that know the old one send their
+    # packets nowhere when that port goes.
+    ip("link", "add", BRIDGE, "address", "02:00:0a:f4:00:01", "type", "bridge")
     ip("address", "add", f"{GATEWAY}/16", "dev", BRIDGE)
     ip("link", "set", BRIDGE, "up")
 

@@ -147,8 +147,7 @@ class Pod(threading.Thread):
         if self.process is None and time.monotonic() >= self._start_at:
             self._start()
         if self.process is not None:
-            for volume in self.volumes.values():
-                volume.refresh()
+            self._refresh()
             self._probe()
         self._publish()
 
@@ -159,10 +158,7 @@ class Pod(threading.Thread):
         if program is None:
             self._waiting = "ErrImagePull"
             return
-        try:
-            for volume in self.volumes.values():
-                volume.refresh()
-        except NotYet:
+        if not self._refresh():
             return
         wanted = self.folder / "sandbox.json"
         wanted.write_text(json.dumps(self._sandbox(program)))
@@ -174,6 +170,15 @@ class Pod(threading.Thread):
         self.probes = {kind: Probe(self.container[f"{kind}Probe"], self.container, self.network.address,
                                    good=kind == "liveness")
                        for kind in ("startup", "liveness", "readiness") if f"{kind}Probe" in self.container}
+
+    def _refresh(self):
+        """Brings all volumes up to date; False if something is missing. A container that runs keeps what it has."""
+        try:
+            for volume in self.volumes.values():
+                volume.refresh()
+        except NotYet:
+            return False
+        return True
 
     def _program(self):
         """The binary that the image is: its repository says which of ours, its tag of which build."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import yaml
 
+from harness.audits import audit
+
 ACCOUNT = "system:serviceaccount:"
 
 
@@ -60,7 +62,7 @@ def rights_of(rule, account, namespace):
 
 
 def calls(records):
-    """(call, code) of each call that the audit log has of a service account of ours, by the namespace's name."""
+    """(call, code, time) of each call that the audit log has of a service account of ours."""
     for record in records:
         user = record.get("user", {}).get("username", "")
         target = record.get("objectRef")
@@ -70,7 +72,7 @@ def calls(records):
         call = Right(user.removeprefix(ACCOUNT), record["verb"],
                      resource_text(resource, target.get("apiGroup", "")), target.get("name", ""),
                      target.get("namespace", ""))
-        yield call, record.get("responseStatus", {}).get("code", 0)
+        yield call, record.get("responseStatus", {}).get("code", 0), audit.seconds(record["requestReceivedTimestamp"])
 
 
 def used(rights, seen):

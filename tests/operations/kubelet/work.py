@@ -99,6 +99,43 @@ def volumes(api, ns, node):
     api.storage.delete_storage_class(name)
 
 
+def provisioned(api, ns):
+    """A claim whose volume somebody makes when the scheduler has said on which node."""
+    name = f"made-{ns[-6:]}"
+    api.storage.create_storage_class({"metadata": {"name": name}, "provisioner": "example.org/volumes",
+                                      "volumeBindingMode": "WaitForFirstConsumer"})
+    api.core.create_namespaced_persistent_volume_claim(ns, claim("late", storage_class=name))
+    api.create_job(ns, job("provisioned", [with_claim(task("w", script="sleep 1"), "late")]))
+
+    def node():
+        annotations = api.core.read_namespaced_persistent_volume_claim("late", ns).metadata.annotations or {}
+        return annotations.get("volume.kubernetes.io/selected-node")
+    made = volume(name, storage_class=name, node=wait_until(node, 30, "a node to be chosen for the claim"))
+    made["spec"]["claimRef"] = {"namespace": ns, "name": "late"}
+    api.core.create_persistent_volume(made)
+    api.wait_phase(ns, "provisioned", "Completed")
+    api.core.patch_persistent_volume(name, {"metadata": {"finalizers": None}})
+    api.core.delete_persistent_volume(name)
+    api.storage.delete_storage_class(name)
+
+
+def names_taken(api, ns):
+    """A job whose names belong to others, which are looked at; it goes on when they are gone."""
+    named = {"metadata": {"name": "taken"}}
+    networking = client.NetworkingV1Api(api.client)
+    api.core.create_namespaced_config_map(ns, {"metadata": {"name": "taken-svc"}})
+    api.core.create_namespaced_secret(ns, {"metadata": {"name": "taken-ssh"}})
+    api.core.create_namespaced_service(ns, {**named, "spec": {"clusterIP": "None", "selector": {"a": "b"}}})
+    networking.create_namespaced_network_policy(ns, {**named, "spec": {"podSelector": {"matchLabels": {"a": "b"}}}})
+    api.create_job(ns, job("taken", [task("w", script="sleep 1")], plugins={"svc": [], "ssh": []}))
+    wait_until(lambda: " exists" in api.why(ns, "taken"), 30, lambda: f"the job to say why: {api.why(ns, 'taken')}")
+    api.core.delete_namespaced_config_map("taken-svc", ns)
+    api.core.delete_namespaced_secret("taken-ssh", ns)
+    api.core.delete_namespaced_service("taken", ns)
+    networking.delete_namespaced_network_policy("taken", ns)
+    api.wait_phase(ns, "taken", "Completed", timeout=90)
+
+
 def evictions(api, ns, nodes, cpu):
     """A job of high priority takes the room of one of low priority that fills all nodes."""
     scheduling = client.SchedulingV1Api(api.client)
