@@ -350,7 +350,7 @@ def step_integration(run):
                  env={**SANITIZER_ENV, "PUMICE_BIN": str(ROOT / "build" / "asan")})
 
 
-@step("operations", "the manifests as they are: installed, scaled, upgraded under load, taken away; rights against calls",
+@step("operations", "the manifests as they are: installed, scaled, upgraded under load, taken away; rights",
       ["build", "controlplane"], minutes=10)
 def step_operations(run):
     pytest(run, "-v", "tests/operations")

@@ -1,9 +1,9 @@
-"""Operators at work while users submit jobs: for so many minutes Deployments are scaled, restarted and upgraded, replicas
-deleted, evicted and killed (SIGKILL), at random. Writes a report into docs/reports/.
+"""Operators at work while users submit jobs: for so many minutes Deployments are scaled, restarted and upgraded,
+replicas deleted, evicted and killed (SIGKILL), at random. Writes a report into docs/reports/.
 
-All of it runs as in tests/operations: install.yaml as it is, pods as processes with their own tokens. In the end each job
-that was let in has to be completed, each of its pods to have come once, on one node, and calls may have been refused for
-want of a webhook no longer than a replica takes to go. The same seed takes the same decisions. PUMICE_BIN names the
+All of it runs as in tests/operations: install.yaml as it is, pods as processes with their own tokens. In the end each
+job that was let in has to be completed, each of its pods to have come once, on one node, and calls may have been
+refused for want of a webhook no longer than a replica takes to go. The same seed takes the same decisions. PUMICE_BIN names the
 build folder, PUMICE_NEXT_BIN that of the other version. Exit code: 0 when all was so, 1 when not.
 """
 

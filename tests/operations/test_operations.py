@@ -58,8 +58,8 @@ def test_services_lead_to_the_replicas_that_are_ready(cluster):
                          ("volcano-scheduler-service", "volcano-scheduler"),
                          ("volcano-controllers-service", "volcano-controller")):
         def addresses():
-            subsets = cluster.plane.request("GET", f"/api/v1/namespaces/{SYSTEM}/endpoints/{service}").get("subsets", [])
-            return {one["ip"] for subset in subsets for one in subset.get("addresses", [])}
+            found = cluster.plane.request("GET", f"/api/v1/namespaces/{SYSTEM}/endpoints/{service}")
+            return {one["ip"] for subset in found.get("subsets", []) for one in subset.get("addresses", [])}
         wanted = {pod.network.address for pod in cluster.node.running(app)}
         assert wanted
         wait_until(lambda: addresses() == wanted, 10, lambda: f"{service} to lead to {wanted}, not {addresses()}")

@@ -28,7 +28,7 @@ APPS = {"volcano-scheduler": "volcano-scheduler", "volcano-controllers": "volcan
 LEASES = {"volcano-scheduler": "volcano", "volcano-controllers": "vc-controller-manager"}
 KWOK_LABEL = {"type": "kwok"}
 NODES = 6
-READY_S = 60
+READY_S = 120
 NEXT_TAG = "next"
 
 CONTROLLERS = ("endpointslice-controller", "endpoints-controller", "root-ca-certificate-publisher-controller")
@@ -127,9 +127,10 @@ class Cluster:
         """The Pod whose process has the Lease of a Deployment, or None: of the webhook, all work."""
         if name not in LEASES:
             return None
-        lease = self.plane.request("GET", f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM}/leases/{LEASES[name]}")
-        holder = lease["spec"].get("holderIdentity") or ""
-        return next((pod for pod in self.node.running(APPS[name]) if holder.startswith(pod.name)), None)
+        leases = self.plane.request("GET", f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM}/leases")["items"]
+        holder = next((lease["spec"].get("holderIdentity") or "" for lease in leases
+                       if lease["metadata"]["name"] == LEASES[name]), "")
+        return next((pod for pod in self.node.running(APPS[name]) if holder.startswith(f"{pod.name}_")), None)
 
     def registrations(self):
         """The names of all webhook configurations."""

@@ -24,7 +24,7 @@ from .netns import GATEWAY, PodNetwork
 from .probes import Probe
 from .volumes import NotYet, Volume, field
 
-TICK = 0.05
+TICK = 0.1
 BACKOFF = 10  # seconds before the second restart; each later one waits twice as long
 
 # Heeded here, or of no consequence for a process on the one node that there is.
@@ -212,8 +212,9 @@ class Pod(threading.Thread):
         if self.found["spec"].get("enableServiceLinks", True):
             raise ValueError("variables of Services are not known here")
         # What every container gets; sanitizers are told from outside.
+        sanitizers = {key: value for key, value in os.environ.items() if key.endswith("SAN_OPTIONS")}
         env = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443", "HOSTNAME": self.name,
-               "PATH": "/usr/bin:/bin", **{key: value for key, value in os.environ.items() if key.endswith("SAN_OPTIONS")}}
+               "PATH": "/usr/bin:/bin", **sanitizers}
         status = {"podIP": self.network.address, "hostIP": GATEWAY}
         for one in self.container.get("env", []):
             if "valueFrom" in one:
@@ -302,20 +303,22 @@ class Pod(threading.Thread):
 
     def _publish(self):
         running = self.process is not None
+        name, image = self.container["name"], self.container["image"]
+        state = {"running": {"startedAt": self._begun}} if running else {"waiting": {"reason": self._waiting}}
         status = {
             "phase": "Running" if running or self.exits else "Pending", "startTime": self._begun, "hostIP": GATEWAY,
             "hostIPs": [{"ip": GATEWAY}], "podIP": self.network.address, "podIPs": [{"ip": self.network.address}],
             "conditions": [self._condition("PodReadyToStartContainers", True), self._condition("Initialized", True),
                            self._condition("ContainersReady", self.ready), self._condition("Ready", self.ready)],
             "containerStatuses": [{
-                "name": self.container["name"], "image": self.container["image"], "imageID": self.container["image"],
-                "ready": self.ready, "started": running, "restartCount": len(self.exits),
-                "state": {"running": {"startedAt": self._begun}} if running else {"waiting": {"reason": self._waiting}}}]}
+                "name": name, "image": image, "imageID": image, "ready": self.ready, "started": running,
+                "restartCount": len(self.exits), "state": state}]}
         text = json.dumps(status)
         if text == self._status:
             return
+        body = {"metadata": {"uid": self.uid}, "status": status}
         try:
-            self.node.plane.request("PATCH", f"{self._path()}/status", {"metadata": {"uid": self.uid}, "status": status},
+            self.node.plane.request("PATCH", f"{self._path()}/status", body,
                                     content_type="application/strategic-merge-patch+json")
         except ApiError as error:
             if error.code not in (404, 409):

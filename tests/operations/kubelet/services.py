@@ -67,9 +67,8 @@ class Proxy:
             address = service["spec"].get("clusterIP", "None")
             if address in ("", "None"):
                 continue
-            slices = [one for one in self._slices.all()
-                      if one["metadata"]["namespace"] == service["metadata"]["namespace"] and
-                      one["metadata"].get("labels", {}).get("kubernetes.io/service-name") == service["metadata"]["name"]]
+            slices = [one for one in self._slices.all() if service_of(one) == (
+                service["metadata"]["namespace"], service["metadata"]["name"])]
             for port in service["spec"].get("ports", []):
                 endpoints = endpoints_of(slices, port.get("name", ""))
                 if endpoints and port.get("protocol", "TCP") == "TCP":
@@ -88,6 +87,11 @@ class Proxy:
             back_writer.close()
             writer.close()
         return serve
+
+
+def service_of(found):
+    """Namespace and name of the Service that an EndpointSlice belongs to."""
+    return found["metadata"]["namespace"], found["metadata"].get("labels", {}).get("kubernetes.io/service-name")
 
 
 def endpoints_of(slices, port_name):
