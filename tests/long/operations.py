@@ -24,6 +24,7 @@ sys.path.insert(0, str(ROOT / "tests" / "operations"))
 from kubelet import netns  # noqa: E402  (the path comes first)
 from kubelet.cluster import APPS, INSTALL, SYSTEM, Cluster, drain_seconds, next_version  # noqa: E402
 from kubelet.load import Load  # noqa: E402
+from harness.wait import wait_until  # noqa: E402
 
 NAMESPACE = "load"
 MOST = 3
@@ -69,7 +70,9 @@ class Operator:
         self.cluster.plane.kubectl("delete", "pod", self._some(name).name, "-n", SYSTEM)
 
     def evict(self, name):
-        self.cluster.api.evict(SYSTEM, self._some(name).name)
+        pod = self._some(name).name
+        # As many as the budget allows is known a moment after a rollout.
+        wait_until(lambda: self.cluster.api.evict(SYSTEM, pod) or True, 60, f"{pod} to be evicted")
 
     def kill(self, name):
         # The only replica of the webhook would be missed until the next has started.
