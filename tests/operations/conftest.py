@@ -1,6 +1,7 @@
 """Fixtures of the operations tests.
 
-cluster  a cluster in a network namespace of its own, with nothing of ours installed
+network  nothing; from here on the tests are in a network namespace of their own
+cluster  a cluster in it, with nothing of ours installed
 ns       a namespace for the jobs of one test; it is emptied when the test passed
 
 A test fails when a process of ours ended by itself, or not as it should. A failing test prints the state of its jobs
@@ -23,9 +24,14 @@ from harness.report import describe
 
 
 @pytest.fixture(scope="session")
-def cluster(tmp_path_factory):
+def network():
     """See the head of this file."""
     netns.enter()
+
+
+@pytest.fixture(scope="session")
+def cluster(network, tmp_path_factory):
+    """See the head of this file."""
     folder = os.environ.get("PUMICE_TEST_DIR")
     if folder:
         shutil.rmtree(folder, ignore_errors=True)

@@ -4,10 +4,11 @@ import http.server
 import threading
 
 import pytest
+from harness.wait import wait_until
 
 from kubelet import rights
 from kubelet.cluster import deployments, installed
-from kubelet.pod import check_known
+from kubelet.pod import Pod, check_known
 from kubelet.probes import Probe
 from kubelet.services import endpoints_of
 from kubelet.volumes import NotYet, Volume
@@ -32,6 +33,92 @@ def test_the_pods_that_are_installed_are_understood():
 def test_what_is_not_done_is_refused(change):
     with pytest.raises(ValueError):
         check_known(pod_of(deployments()[0], **change))
+
+
+# A pod from its start to its end
+
+
+class Played:
+    """A node and a control plane as a pod sees them: what is asked is kept."""
+
+    def __init__(self, folder):
+        self.plane, self.folder, self.logs = self, folder / "pods", folder
+        self.releases, self.configmaps = {"1": folder}, self
+        self.complaints, self.statuses, self.deleted = [], [], threading.Event()
+
+    def named(self, name):
+        return {"metadata": {"name": name}, "data": {"key": "value"}}
+
+    def complain(self, sentence):
+        self.complaints.append(sentence)
+
+    def request(self, method, _path, body, **_options):
+        if method == "DELETE":
+            self.deleted.set()
+        else:
+            self.statuses.append(body["status"])
+
+
+def played_pod(script, folder):
+    program = folder / "pumice-played"
+    program.write_text("#!/bin/sh\n" + script)
+    program.chmod(0o755)
+    container = {"name": "c", "image": "pumice/pumice-played:1", "args": ["one", "$(NAME)"],
+                 "env": [{"name": "NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+                 "volumeMounts": [{"name": "v", "mountPath": "/mounted", "readOnly": True}],
+                 "securityContext": {"capabilities": {"drop": ["ALL"]}, "readOnlyRootFilesystem": True,
+                                     "allowPrivilegeEscalation": False}}
+    return {"metadata": {"name": "played", "namespace": "ns", "uid": "12345678-9"}, "spec": {
+        "containers": [container], "volumes": [{"name": "v", "configMap": {"name": "c", "defaultMode": 0o644}}],
+        "enableServiceLinks": False, "terminationGracePeriodSeconds": 5,
+        "securityContext": {"runAsUser": 65532, "runAsGroup": 65532}}}
+
+
+def life(node, found):
+    """The pod, once its process runs and has said so."""
+    pod = Pod(node, found)
+    pod.start()
+    wait_until(lambda: "up" in pod.log.read_text() if pod.log.exists() else False, 20,
+               lambda: f"the process to start: {node.complaints}")
+    return pod
+
+
+def end(node, pod):
+    pod.update({**pod.found, "metadata": {**pod.found["metadata"], "deletionTimestamp": "now"}})
+    assert node.deleted.wait(20), node.complaints
+    pod.join(10)
+
+
+def test_a_pod_from_its_start_to_its_end(network, tmp_path):
+    node = Played(tmp_path)
+    pod = life(node, played_pod("trap 'echo over; exit 0' TERM\n"
+                                "echo $1 $2 $(cat /mounted/key) $(cat /proc/sys/kernel/hostname)\n"
+                                "touch /x 2>/dev/null && echo writable\ngrep CapEff /proc/self/status\n"
+                                "echo up\nwhile true; do sleep 0.1; done\n", tmp_path))
+    wait_until(lambda: node.statuses, 10, "a status")
+    assert node.statuses[-1]["phase"] == "Running" and node.statuses[-1]["podIP"] == pod.network.address
+    assert {one["type"]: one["status"] for one in node.statuses[-1]["conditions"]}["Ready"] == "True"
+    end(node, pod)
+    said = pod.log.read_text().split("\n")
+    assert said[:2] == ["one played value played", "CapEff:\t0000000000000000"] and "over" in said
+    assert pod.exits == [0] and node.complaints == []
+
+
+def test_a_process_that_ends_by_itself_is_told_of(network, tmp_path):
+    node = Played(tmp_path)
+    pod = life(node, played_pod("echo up\nexit 3\n", tmp_path))
+    wait_until(lambda: len(pod.exits) == 2, 20, "the process to be started once more")
+    assert all("ended by itself with 3" in one for one in node.complaints)
+    end(node, pod)
+
+
+def test_a_process_that_does_not_obey_is_told_of(network, tmp_path):
+    node = Played(tmp_path)
+    pod = life(node, played_pod("trap '' TERM\necho up\nwhile true; do sleep 0.1; done\n", tmp_path))
+    pod.grace = 1
+    pod.found["metadata"]["deletionGracePeriodSeconds"] = 1
+    end(node, pod)
+    assert "outlived its grace period" in node.complaints[0] and pod.exits == [-9]
 
 
 # Volumes
