@@ -350,6 +350,12 @@ def step_integration(run):
                  env={**SANITIZER_ENV, "PUMICE_BIN": str(ROOT / "build" / "asan")})
 
 
+@step("operations", "the manifests as they are: installed, scaled, upgraded under load, taken away; rights",
+      ["build", "controlplane"], minutes=10)
+def step_operations(run):
+    pytest(run, "-v", "tests/operations")
+
+
 @step("integration-release", "jobs and admission again with the release build",
       ["build", "controlplane"], minutes=30)
 def step_integration_release(run):

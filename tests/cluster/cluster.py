@@ -93,16 +93,17 @@ class ControlPlane:
     """One control plane in one folder.
 
     audit writes log/audit.log (every write, level Metadata). apiserver_args are added to the API
-    server's command line and win over ours. With tied the processes die with the thread that
-    started them.
+    server's command line and win over ours. controllers are run by the controller manager beside
+    those of CONTROLLERS. With tied the processes die with the thread that started them.
     """
 
-    def __init__(self, folder, audit=False, apiserver_args=(), tied=False):
+    def __init__(self, folder, audit=False, apiserver_args=(), tied=False, controllers=()):
         self.folder = Path(folder).resolve()
         self.pki = Pki(self.folder / "pki")
         self.tied = tied
         self.audit = audit
         self.apiserver_args = list(apiserver_args)
+        self.controllers = [*CONTROLLERS, *controllers]
         self.ports = {}
         self.bin = None
         self._contexts = {}
@@ -281,7 +282,8 @@ class ControlPlane:
             "--bind-address=127.0.0.1", f"--secure-port={port}",
             f"--tls-cert-file={self.pki.crt('kube-apiserver')}",
             f"--tls-private-key-file={self.pki.key('kube-apiserver')}",
-            f"--controllers={','.join(CONTROLLERS)}", "--leader-elect=false",
+            f"--root-ca-file={self.pki.ca}",
+            f"--controllers={','.join(self.controllers)}", "--leader-elect=false",
             "--use-service-account-credentials=true", "--kube-api-qps=500", "--kube-api-burst=1000",
             # KWOK renews no node leases, and an API server that is down must not fail all nodes.
             "--node-monitor-grace-period=24h"])
