@@ -24,7 +24,7 @@
 /* ---- which job an object belongs to ------------------------------------------------------------
  */
 
-static bool owned_by_job(const struct kube_meta *meta)
+bool controller_owns_pod(const struct kube_meta *meta)
 {
     const struct kube_owner *owner = &meta->controller;
 
@@ -64,7 +64,7 @@ static struct job_control *owner_of_group(struct controller *controller,
     cleanup_buf struct buf name = BUF_INIT(1024);
     struct job_control *control;
 
-    if (!owned_by_job(meta))
+    if (!controller_owns_pod(meta))
         return NULL;
     control = map_get(&controller->by_uid, str_of(meta->controller.uid));
     if (!control)
@@ -102,15 +102,14 @@ static bool spec_changed(const struct job *old, const struct job *now)
            !kube_pairs_equal(&old->meta.annotations, &now->meta.annotations);
 }
 
-static void job_changed(void *arg, void *old_object, void *new_object)
+void controller_see_job(struct controller *controller, struct job *old, struct job *now)
 {
-    struct controller *controller = arg;
-    struct job *old = old_object, *now = new_object;
-
     if (!now) {
         job_gone(controller, old);
         return;
     }
+    if (!shard_in(controller->shards, shard_of(now->meta.ns, now->meta.name)))
+        return;
     struct job_control *control =
         job_control_get(controller, now->meta.uid, now->meta.ns, now->meta.name);
     set_current_job(controller, &now->meta, control);
@@ -118,12 +117,19 @@ static void job_changed(void *arg, void *old_object, void *new_object)
         control->podgroup = find_group(controller, now);
         control->flow.since_ns = loop_now(controller->loop);
         commands_attach(control);
-        if (!now->status.fresh) /* what it had may be gone already */
+        if (!now->status.fresh && controller->sharded)
+            alive_take_over(control); /* another may have had it until now */
+        else if (!now->status.fresh)  /* what it had may be gone already */
             alive_doubt(control);
     }
     job_control_set_job(control, now, spec_changed(old, now));
     if (!old)
         troubles_adopt(control);
+}
+
+static void job_changed(void *arg, void *old_object, void *new_object)
+{
+    controller_see_job(arg, old_object, new_object);
 }
 
 /* A job of this name may be waiting for the name of a pod that is gone or has lost its owner. */
@@ -135,16 +141,21 @@ static void wake_namesake(struct controller *controller, const struct podstate *
         job_control_mark(namesake);
 }
 
-/* Owners come and go: a job that is deleted with its pods orphaned, or an edit by hand. */
-static void pod_changed(void *arg, void *old_object, void *new_object)
+/* A job of a shard of ours owns the pod. */
+static bool has_owner_here(const struct controller *controller, const struct podstate *pod)
 {
-    struct controller *controller = arg;
-    struct podstate *old = old_object, *now = new_object;
+    return controller_owns_pod(&pod->meta) &&
+           shard_in(controller->shards, shard_of(pod->meta.ns, pod->meta.controller.name));
+}
+
+/* Owners come and go: a job that is deleted with its pods orphaned, or an edit by hand. */
+void controller_see_pod(struct controller *controller, struct podstate *old, struct podstate *now)
+{
     struct job_control *before = NULL, *after = NULL;
 
-    if (old && owned_by_job(&old->meta))
+    if (old && controller_owns_pod(&old->meta))
         before = map_get(&controller->by_uid, str_of(old->meta.controller.uid));
-    if (now && owned_by_job(&now->meta))
+    if (now && has_owner_here(controller, now))
         after = job_control_get(controller, now->meta.controller.uid, now->meta.ns,
                                 now->meta.controller.name);
     if (before == after) {
@@ -158,6 +169,11 @@ static void pod_changed(void *arg, void *old_object, void *new_object)
     }
     if (old && !after)
         wake_namesake(controller, old);
+}
+
+static void pod_changed(void *arg, void *old_object, void *new_object)
+{
+    controller_see_pod(arg, old_object, new_object);
 }
 
 static void group_changed(void *arg, void *old_object, void *new_object)
@@ -253,15 +269,23 @@ void controller_set_leading(struct controller *controller, bool leading)
 {
     void *control;
 
-    controller->leading = leading && !controller->jobs_off;
+    if (!controller->sharded)
+        controller->leading = leading && !controller->jobs_off;
     gc_set_leading(controller->gc, leading && !controller->garbage_off);
     queues_set_leading(controller->queue_control, leading && !controller->queues_off);
-    if (controller->bare_pods)
+    if (controller->bare_pods && !controller->sharded)
         podgroups_set_leading(controller->bare_pods, leading);
+    if (!controller->sharded)
+        job_metrics_shards(controller, leading ? SHARDS_ALL : SHARDS_NONE);
     commands_sweep_later(controller);
     loop_defer(controller->loop, &controller->pass);
     for (size_t i = 0; map_next(&controller->by_uid, &i, NULL, &control);)
         job_control_mark(control);
+}
+
+bool controller_ready(const struct controller *controller)
+{
+    return informers_synced(&controller->informers);
 }
 
 void controller_missing(struct controller *controller, struct buf *missing)
@@ -339,12 +363,14 @@ static void new_bare_pods(struct controller *controller)
 {
     struct podgroups_stores stores = {.podgroups = controller->podgroups};
     const struct podgroups_rules rules = {.inherit = !controller->owner_annotations_off,
-                                          .follow = !controller->workloads_off};
+                                          .follow = !controller->workloads_off,
+                                          .shards = &controller->shards,
+                                          .gates = controller->gates};
 
     if (rules.inherit || rules.follow)
         follow_workloads(controller, &stores);
     controller->bare_pods = podgroups_new(controller->loop, controller->window, &stores, &rules);
-    podgroups_set_leading(controller->bare_pods, controller->leading);
+    podgroups_set_leading(controller->bare_pods, controller->leading || controller->sharded);
 }
 
 void controller_follow_pods(struct controller *controller, const char *scheduler)
@@ -370,7 +396,9 @@ struct controller *controller_new(struct loop *loop, struct kube_transport *tran
     controller->window = window;
     controller->events = events;
     controller->creation_chunk = CREATION_CHUNK_PRESET;
+    controller->shards = SHARDS_ALL;
     list_init(&controller->dirty);
+    loop_deferred_init(&controller->drained, NULL, NULL);
     loop_deferred_init(&controller->pass, run_pass, controller);
     commands_init(controller);
     informers_init(&controller->informers, loop, transport);
@@ -393,6 +421,7 @@ void controller_set_parts(struct controller *controller, const struct controller
 void controller_set_metrics(struct controller *controller, struct metrics *metrics)
 {
     job_metrics_init(&controller->job_metrics, metrics);
+    job_metrics_shards(controller, SHARDS_NONE);
     queues_set_metrics(controller->queue_control, metrics);
 }
 
@@ -418,6 +447,8 @@ void controller_free(struct controller *controller)
     loop_deferred_cancel(&controller->pass);
     map_clear_with(&controller->by_uid, free_control);
     map_clear(&controller->by_name);
+    for (size_t i = 0; i < SHARD_COUNT; i++)
+        window_clear_gate(controller->window, &controller->gates[i]);
     informers_clear(&controller->informers);
     for (size_t i = 0; i < controller->selectors.n; i++)
         free(controller->selectors.items[i]);

@@ -29,6 +29,9 @@ const struct flag controller_flags[] = {
      "Gates to set, as in WorkLoadSupport=true,VolcanoJobSupport=false."},
     {"inherit-owner-annotations", 0, FLAG_BOOL, &controller_options.inherit_owner_annotations,
      "PodGroups of bare pods inherit the annotations of the pods' owners."},
+    {"shards", 0, FLAG_BOOL, &controller_options.shards,
+     "All replicas are active, each for some shards of the jobs; needs --leader-elect, and that "
+     "all replicas agree."},
     {"creation-chunk", 0, FLAG_INT, &controller_options.creation_chunk,
      "Pods of one job whose creation may wait at once (1 to 100000)."},
     {"worker-threads", 0, FLAG_IGNORED, NULL, ONE_LOOP},

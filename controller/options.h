@@ -9,6 +9,7 @@
 struct controller_options {
     struct flag_strings scheduler_names, controllers, feature_gates;
     bool inherit_owner_annotations;
+    bool shards;
     int64_t creation_chunk;
 };
 

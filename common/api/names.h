@@ -40,6 +40,8 @@
 #define KEY_QUEUE_NAME "volcano.sh/queue-name" /* L */
 #define KEY_TEMPLATE_UID "volcano.sh/template-uid"
 #define KEY_TASK_PRIORITY "volcano.sh/task-priority"
+#define KEY_SHARD_MAP "pumice.sh/shard-map"             /* of the leader's Lease */
+#define KEY_SHARDS_OBEYED "pumice.sh/shards-obeyed"     /* of a member's Lease */
 #define KEY_CREATION_WEIGHT "pumice.sh/creation-weight" /* of jobs: share of the fan-out */
 #define KEY_BEYOND_MINIMUM "pumice.sh/beyond-minimum"   /* of jobs: "as-placed" */
 #define KEY_PREEMPTABLE "volcano.sh/preemptable"        /* L */

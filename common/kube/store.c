@@ -492,7 +492,6 @@ void *store_list_item(struct store *store, struct str raw)
 void store_list_end(struct store *store, uint64_t rv)
 {
     void *value;
-
     ENSURE(store->listing && !store->announcing);
     store->listing = false;
     store->complete = rv;
@@ -538,7 +537,6 @@ static void free_tombstones(struct store *store)
 void store_free(struct store *store)
 {
     void *value;
-
     if (!store)
         return;
     free_tombstones(store);
@@ -589,6 +587,11 @@ void *store_next(const struct store *store, size_t *position)
 bool store_synced(const struct store *store)
 {
     return store->synced;
+}
+
+bool store_listing(const struct store *store)
+{
+    return store->listing;
 }
 
 const char *store_kind(const struct store *store)

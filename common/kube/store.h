@@ -60,6 +60,8 @@ size_t store_count(const struct store *store);
 /* `for (size_t i = 0; (o = store_next(s, &i));)`, in order of arrival. */
 void *store_next(const struct store *store, size_t *position);
 bool store_synced(const struct store *store);
+/* A list is under way: what it holds comes in its own order, not in that in which it happened. */
+bool store_listing(const struct store *store);
 const char *store_kind(const struct store *store);
 
 /* ---- for the reflector and for answers ------------------------------------------------------- */

@@ -30,9 +30,11 @@ static struct process_frame *frame_of(struct process *process)
 static bool may_write(void *arg)
 {
     struct process_frame *frame = arg;
-    if (lease_held(frame->process.lease, frame->margin_ns))
+    const struct process_spec *spec = frame->spec;
+    if (spec->may_write ? spec->may_write(frame->process.app, frame->margin_ns)
+                        : lease_held(frame->process.lease, frame->margin_ns))
         return true;
-    if (frame->leading)
+    if (frame->leading || spec->may_write)
         loop_timer_set_earlier(frame->process.loop, &frame->kick, FENCE_RETRY);
     return false;
 }
@@ -73,21 +75,34 @@ static void on_leadership(bool leading, void *arg)
         return;
     log_error("lost the lease, leaving so that a fresh start follows lease=%s/%s",
               options->lease_namespace, options->lease_name);
-    frame->exit_code = 1;
-    loop_stop(frame->process.loop);
+    process_fail(&frame->process);
+}
+
+void process_fail(struct process *process)
+{
+    frame_of(process)->exit_code = 1;
+    loop_stop(process->loop);
+}
+
+static void prepare_lease(struct process_frame *frame)
+{
+    const struct process_options *options = &frame->process.options;
+    lease_identity(frame->identity, loop_rng(frame->process.loop));
+    frame->process.lease_config =
+        (struct lease_config){.ns = options->lease_namespace,
+                              .name = options->lease_name,
+                              .identity = frame->identity,
+                              .duration_ns = options->lease_duration_ns,
+                              .renew_deadline_ns = options->lease_renew_deadline_ns,
+                              .retry_period_ns = options->lease_retry_period_ns};
 }
 
 static void start_lease(struct process_frame *frame)
 {
     struct process *process = &frame->process;
-    const struct process_options *options = &process->options;
-    const struct lease_config config = {.ns = options->lease_namespace,
-                                        .name = options->lease_name,
-                                        .identity = frame->identity,
-                                        .duration_ns = options->lease_duration_ns,
-                                        .renew_deadline_ns = options->lease_renew_deadline_ns,
-                                        .retry_period_ns = options->lease_retry_period_ns};
-    lease_identity(frame->identity, loop_rng(process->loop));
+    struct lease_config config = process->lease_config;
+    if (frame->spec->elect)
+        frame->spec->elect(process->app, &config);
     process->lease = lease_new(process->loop, process->transport, process->window, &config,
                                on_leadership, frame);
     window_set_fence(process->window, may_write, frame);
@@ -189,6 +204,8 @@ static int build(struct process_frame *frame, struct error *err)
         return error_prefix(err, "%s", process->config.origin);
     if (!frame->spec->no_window)
         build_window(frame);
+    if (!frame->spec->no_window && options->leader_elect)
+        prepare_lease(frame);
     if (process_open_pages(frame, err) < 0)
         return -1;
     probe_start(&frame->probe, process->loop, process->transport, process->config.server);

@@ -36,7 +36,8 @@ struct process {
     struct kube_config config;
     struct kube_transport *transport;
     struct window *window;
-    struct lease *lease; /* NULL without --leader-elect */
+    struct lease_config lease_config; /* of the Lease; nothing without --leader-elect */
+    struct lease *lease;              /* NULL without --leader-elect, and before the loop runs */
     struct event_recorder *events;
     struct metrics *metrics;
     struct ops_http *health, *pages; /* NULL when not enabled; one server when addresses agree */
@@ -59,6 +60,10 @@ struct process_spec {
      * the first turn. A lost lease ends the process after this call (exit 1), so that a fresh one
      * starts clean. */
     void (*leading)(void *app, bool leading);
+    /* Adds to what the Lease is to be, just before it is asked for; may be NULL. */
+    void (*elect)(void *app, struct lease_config *config);
+    /* Whether a write may start that takes no longer than this; NULL: while the Lease is held. */
+    bool (*may_write)(void *app, int64_t margin_ns);
     /* Begins an orderly stop; calls process_stopped when drained (30 s at most). NULL: at once. */
     void (*stop)(void *app, struct process *process);
     void (*free)(void *app);
@@ -68,5 +73,7 @@ struct process_spec {
 int process_main(const struct process_spec *spec, int argc, char **argv);
 /* See process_spec.stop. */
 void process_stopped(struct process *process);
+/* Something was lost that this process cannot go on without: it ends with 1, at once. */
+void process_fail(struct process *process);
 
 #endif

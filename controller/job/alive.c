@@ -89,6 +89,20 @@ bool alive_certain(struct job_control *control)
     return false;
 }
 
+void alive_take_over(struct job_control *control)
+{
+    control->alive.unread = true;
+    control->alive.doubt = true;
+}
+
+bool alive_checked(struct job_control *control)
+{
+    if (!control->alive.unread)
+        return true;
+    control->alive.unread = !alive_certain(control);
+    return !control->alive.unread;
+}
+
 void alive_pass_over(struct job_control *control)
 {
     control->alive.sure = false;

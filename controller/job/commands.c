@@ -5,6 +5,7 @@
 #include "api/names.h"
 #include "base/intern.h"
 #include "base/log.h"
+#include "controller/job/alive.h"
 #include "controller/job/lifecycle.h"
 #include "controller/job/wire.h"
 
@@ -12,6 +13,7 @@
 struct command_delete {
     struct controller *controller;
     const char *uid, *ns, *name; /* interned */
+    uint8_t shard;               /* of its target */
     struct window_request *request;
     struct loop_timer retry;
     struct backoff backoff;
@@ -68,12 +70,15 @@ static void submit(void *arg)
 {
     struct command_delete *delete = arg;
 
-    delete->request =
-        window_submit(delete->controller->window, &(struct window_spec){.cls = WINDOW_DELETE,
-                                                                        .method = KUBE_DELETE,
-                                                                        .render = render,
-                                                                        .done = deleted,
-                                                                        .arg = delete});
+    struct controller *controller = delete->controller;
+
+    delete->request = window_submit(controller->window,
+                                    &(struct window_spec){.cls = WINDOW_DELETE,
+                                                          .gate = &controller->gates[delete->shard],
+                                                          .method = KUBE_DELETE,
+                                                          .render = render,
+                                                          .done = deleted,
+                                                          .arg = delete});
 }
 
 static void command_remove(struct controller *controller, const struct command *command)
@@ -88,6 +93,7 @@ static void command_remove(struct controller *controller, const struct command *
     delete->uid = intern_ref(command->meta.uid);
     delete->ns = intern_ref(command->meta.ns);
     delete->name = intern_ref(command->meta.name);
+    delete->shard = shard_of(command->meta.ns, command->target_name);
     loop_timer_init(&delete->retry, submit, delete);
     backoff_init(&delete->backoff, NSEC_PER_SEC / 5, 30 * NSEC_PER_SEC);
     map_set(&controller->command_deletes, str_of(delete->uid), delete);
@@ -95,17 +101,25 @@ static void command_remove(struct controller *controller, const struct command *
     submit(delete);
 }
 
-void commands_cancel(struct controller *controller)
+void commands_let_go_shards(struct controller *controller, shard_set set)
 {
     void *value;
 
-    loop_timer_cancel(controller->loop, &controller->sweep);
     for (size_t i = 0; map_next(&controller->command_deletes, &i, NULL, &value);) {
         struct command_delete *delete = value;
+        if (!shard_in(set, delete->shard))
+            continue;
         if (delete->request)
             (void)window_cancel(controller->window, delete->request);
+        (void)map_del(&controller->command_deletes, str_of(delete->uid));
         delete_free(delete);
     }
+}
+
+void commands_cancel(struct controller *controller)
+{
+    loop_timer_cancel(controller->loop, &controller->sweep);
+    commands_let_go_shards(controller, SHARDS_ALL);
     map_clear(&controller->command_deletes);
 }
 
@@ -116,6 +130,13 @@ static bool for_a_job(const struct command *command)
 {
     return strcmp(command->target_kind, "Job") == 0 &&
            strcmp(command->target_api_version, BATCH_API_VERSION) == 0;
+}
+
+/* Its target is, or would be, one of the jobs that this process cares for. */
+static bool is_our_business(const struct controller *controller, const struct command *command)
+{
+    return for_a_job(command) &&
+           shard_in(controller->shards, shard_of(command->meta.ns, command->target_name));
 }
 
 /* A command without a UID is for whatever has the name. */
@@ -156,7 +177,7 @@ void commands_changed(struct controller *controller, struct command *old, struct
         detach(before, old);
     if (after)
         attach(after, now);
-    else if (now && for_a_job(now))
+    else if (now && is_our_business(controller, now))
         commands_sweep_later(controller);
 }
 
@@ -209,7 +230,7 @@ void commands_settle(struct job_control *control)
     const char *obeyed = kube_pairs_get(&control->job->status.controlled, MEMORY_COMMAND);
     bool turn = true;
 
-    if (control->status_write.request)
+    if (control->status_write.request || (control->commands.n > 0 && !alive_checked(control)))
         return;
     /* The one that was obeyed goes wherever it stands: the others wait for that. */
     for (size_t i = 0; i < control->commands.n; i++) {
@@ -265,7 +286,7 @@ void commands_sweep(struct controller *controller)
         return;
     controller->sweep_due = false;
     while ((command = store_next(controller->commands, &position))) {
-        if (!for_a_job(command) || find(controller, command))
+        if (!is_our_business(controller, command) || find(controller, command))
             continue;
         if (command->meta.rv > controller->sweep_rv) {
             younger = true;

@@ -26,6 +26,8 @@ void commands_settle(struct job_control *control);
 void commands_sweep_later(struct controller *controller);
 /* Deletes commands for jobs that do not exist, when that is due. All lists must be complete. */
 void commands_sweep(struct controller *controller);
+/* Withdraws the deletions of these shards. */
+void commands_let_go_shards(struct controller *controller, shard_set set);
 /* Withdraws every deletion, for shutdown. */
 void commands_cancel(struct controller *controller);
 

@@ -96,6 +96,7 @@ struct job_control *job_control_get(struct controller *controller, const char *u
     control->uid = intern_get(str_of(uid));
     control->ns = intern_get(str_of(ns));
     control->name = intern_get(str_of(name));
+    control->shard = shard_of(ns, name);
     list_init(&control->dirty_link);
     list_init(&control->creates);
     window_flow_init(controller->window, &control->flow);

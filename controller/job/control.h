@@ -116,6 +116,7 @@ struct single_write {
 
 /* Whether the job is still there: see alive.h. */
 struct job_alive {
+    bool unread;              /* it was taken over, and was not read since */
     bool doubt;               /* something that it had is gone */
     bool sure;                /* it was there just now: good for one pass */
     struct kube_call *lookup; /* GET of the job, NULL: none under way */
@@ -128,6 +129,7 @@ struct job_control {
     struct list dirty_link;
     bool dirty;
     const char *uid, *ns, *name; /* interned */
+    uint8_t shard;               /* of ns and name */
     struct job *job;             /* borrowed from the store; NULL: not known (yet, or any more) */
     struct podgroup *podgroup;   /* borrowed from the store; NULL: none */
     struct task_control *tasks;  /* owned, one a task of the job */
@@ -172,7 +174,14 @@ struct job_control {
     struct backoff status_conflicts; /* in a row */
     struct job_told told;
     int64_t status_written_ns; /* loop_now() of the last status write, 0 before */
+    bool status_ours;          /* a status write of this process has gone through */
 };
+
+/* That of its shard: everything that is written for the job goes through it. */
+static inline struct window_gate *job_gate(const struct job_control *control)
+{
+    return &control->controller->gates[control->shard];
+}
 
 /* The entry of a job UID, made when absent. */
 struct job_control *job_control_get(struct controller *controller, const char *uid, const char *ns,

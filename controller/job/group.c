@@ -389,9 +389,12 @@ void group_sync(struct job_control *control)
         trouble_clear(control, JOB_TROUBLE_GROUP);
         return;
     }
+    if (!alive_checked(control))
+        return;
     write->request = window_submit(
         control->controller->window,
         &(struct window_spec){.cls = WINDOW_BIND, /* it lets pods be made: before them */
+                              .gate = job_gate(control),
                               .method = control->podgroup ? KUBE_PATCH : KUBE_POST,
                               .content = control->podgroup ? KUBE_MERGE_PATCH : KUBE_JSON,
                               .render = render,
@@ -439,10 +442,12 @@ void group_delete(struct job_control *control)
 {
     struct single_write *write = &control->group_delete;
 
-    if (!control->podgroup || control->podgroup->meta.deleted_ns || single_write_busy(write))
+    if (!control->podgroup || control->podgroup->meta.deleted_ns || single_write_busy(write) ||
+        !alive_checked(control))
         return;
     write->request =
         window_submit(control->controller->window, &(struct window_spec){.cls = WINDOW_DELETE,
+                                                                         .gate = job_gate(control),
                                                                          .method = KUBE_DELETE,
                                                                          .render = render_delete,
                                                                          .done = group_deleted,

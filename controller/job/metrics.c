@@ -22,6 +22,8 @@ void job_metrics_init(struct job_metrics *job_metrics, struct metrics *metrics)
         metrics, METRIC_HISTOGRAM, "volcano_controller_job_to_pod_creation_latency_milliseconds",
         "Time from the creation of a job to that of each of its pods.", NULL);
     metric_buckets(job_metrics->pod_latency, latency_bounds, ARRAY_SIZE(latency_bounds));
+    job_metrics->shards = metric_new(metrics, METRIC_GAUGE, "pumice_controller_shards",
+                                     "Shards of the jobs that this process writes for.", NULL);
 }
 
 void job_metrics_phase(const struct job_control *control, enum job_phase phase)
@@ -42,6 +44,12 @@ void job_metrics_pod_made(const struct controller *controller, int64_t latency_n
     if (controller->job_metrics.pod_latency)
         metric_observe(controller->job_metrics.pod_latency, NULL,
                        (double)latency_ns / (double)NSEC_PER_MSEC);
+}
+
+void job_metrics_shards(const struct controller *controller, shard_set set)
+{
+    if (controller->job_metrics.shards)
+        metric_set(controller->job_metrics.shards, NULL, __builtin_popcountll(set));
 }
 
 void job_metrics_gone(const struct controller *controller, const struct job *job)

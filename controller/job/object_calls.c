@@ -412,6 +412,7 @@ static void submit(struct job_object *object, enum kube_method method)
     object->write.request = window_submit(
         object->control->controller->window,
         &(struct window_spec){.cls = WINDOW_BIND,
+                              .gate = job_gate(object->control),
                               .method = method,
                               .content = method == KUBE_PATCH ? KUBE_MERGE_PATCH : KUBE_JSON,
                               .render = render,
@@ -513,6 +514,7 @@ void object_delete(struct job_object *object)
 {
     object->write.request = window_submit(object->control->controller->window,
                                           &(struct window_spec){.cls = WINDOW_DELETE,
+                                                                .gate = job_gate(object->control),
                                                                 .method = KUBE_DELETE,
                                                                 .render = render_delete,
                                                                 .done = deleted,

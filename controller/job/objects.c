@@ -3,6 +3,7 @@
  * request an object; the answers are in object_calls.c.
  */
 #include "base/intern.h"
+#include "controller/job/alive.h"
 #include "controller/job/explain.h"
 #include "controller/job/objects_private.h"
 #include "controller/job/volumes.h"
@@ -237,7 +238,7 @@ bool objects_sync(struct job_control *control)
         struct job_object *object = &objects->items[i];
         const bool right = is_right(object) && !object->dropping;
         all = all && right;
-        if (!right && !object_busy(object))
+        if (!right && !object_busy(object) && alive_checked(control))
             bring_about(object);
     }
     return all;
@@ -296,7 +297,8 @@ void objects_drop(struct job_control *control)
     }
     for (size_t i = 0; i < objects->n; i++) {
         struct job_object *object = &objects->items[i];
-        if (object->plugin && object->state != OBJECT_GONE && !object_busy(object))
+        if (object->plugin && object->state != OBJECT_GONE && !object_busy(object) &&
+            alive_checked(control))
             take_away(object);
     }
 }

@@ -5,6 +5,7 @@
  * back-off; then one is tried, and if that goes through, the others are. Loop thread only.
  */
 #include "base/intern.h"
+#include "controller/job/alive.h"
 #include "controller/job/pods.h"
 #include "controller/job/wire.h"
 
@@ -60,6 +61,7 @@ static void delete_submit(void *arg)
 
     delete->request =
         window_submit(control->controller->window, &(struct window_spec){.cls = WINDOW_DELETE,
+                                                                         .gate = job_gate(control),
                                                                          .flow = &control->flow,
                                                                          .method = KUBE_DELETE,
                                                                          .render = delete_render,
@@ -205,7 +207,8 @@ static void deleted(const struct kube_result *result, void *arg)
 
 void pods_delete(struct job_control *control, struct podstate *pod)
 {
-    if (pod->meta.deleted_ns || map_has(&control->deletes, str_of(pod->meta.uid)))
+    if (pod->meta.deleted_ns || map_has(&control->deletes, str_of(pod->meta.uid)) ||
+        !alive_checked(control))
         return;
     struct pod_delete *delete = xnew(struct pod_delete);
     delete->control = control;

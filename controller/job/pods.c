@@ -351,6 +351,7 @@ void pods_create(struct job_control *control, const char *task, uint32_t index)
     create->request = window_submit(
         controller->window, &(struct window_spec){
                                 .cls = WINDOW_CREATE,
+                                .gate = job_gate(control),
                                 .flow = &control->flow,
                                 .method = KUBE_POST,
                                 .render = create_render,

@@ -201,6 +201,8 @@ static void note_sent(struct job_control *control, const struct wanted *wanted)
         sent->event_text = explain_event_text(control, &wanted->why);
 }
 
+/* Another controller may have had the job until now, and may have said more than we have heard of:
+ * so our first word is about the version that we know. */
 static bool render(struct buf *path, struct buf *body, void *arg)
 {
     struct job_control *control = arg;
@@ -220,6 +222,10 @@ static bool render(struct buf *path, struct buf *body, void *arg)
     json_w_object(&w);
     json_w_member_object(&w, "metadata");
     json_w_member_str(&w, "uid", str_of(control->uid));
+    if (!control->status_ours) {
+        json_w_key(&w, STR("resourceVersion"));
+        json_w_strf(&w, "%llu", (unsigned long long)control->job->meta.rv);
+    }
     json_w_end_object(&w);
     write_status(&w, control, &wanted);
     json_w_end_object(&w);
@@ -271,6 +277,7 @@ static void taken(struct job_control *control, const struct kube_result *result)
     struct single_write *write = &control->status_write;
 
     backoff_reset(&control->status_conflicts);
+    control->status_ours = true;
     (void)store_apply(control->controller->jobs, result->body);
     if (control->job && control->job->meta.rv == control->sent.rv) {
         single_write_retry(control, write);
@@ -325,6 +332,7 @@ static void submit(struct job_control *control)
     control->status_write.request = window_submit(
         controller->window,
         &(struct window_spec){.cls = WINDOW_STATUS,
+                              .gate = job_gate(control),
                               .method = KUBE_PATCH,
                               .content = KUBE_MERGE_PATCH,
                               .render = render,
@@ -361,7 +369,7 @@ bool status_sync(struct job_control *control)
     const int64_t age_ns = loop_now(controller->loop) - control->status_written_ns;
     if (!at_once && age_ns < COUNT_INTERVAL)
         loop_timer_set(controller->loop, &write->timer, COUNT_INTERVAL - age_ns);
-    else
+    else if (alive_checked(control))
         submit(control);
     return settled;
 }

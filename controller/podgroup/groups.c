@@ -41,6 +41,7 @@ struct group *group_get(struct podgroups *podgroups, const char *ns, struct str 
     group->podgroups = podgroups;
     group->ns = intern_get(str_of(ns));
     group->name = intern_get(name);
+    group->shard = shard_of(group->ns, group->name);
     group->since_ns = loop_now(podgroups->loop);
     list_init(&group->dirty_link);
     list_init(&group->idle);
@@ -313,6 +314,7 @@ static void submit(struct group *group, enum group_step step)
     group->step = step;
     group->request = window_submit(group->podgroups->window,
                                    &(struct window_spec){.cls = kinds[step].cls,
+                                                         .gate = group_gate(group),
                                                          .method = kinds[step].method,
                                                          .content = kinds[step].content,
                                                          .render = render,
@@ -332,7 +334,7 @@ static void annotate_members(struct group *group)
         member_annotate(container_of(group->idle.next, struct member, link));
 }
 
-static void forget(struct group *group)
+void group_forget(struct group *group)
 {
     cleanup_buf struct buf key = BUF_INIT(1024);
 
@@ -354,5 +356,5 @@ void group_look_at(struct group *group)
     else if (step != GROUP_NONE)
         submit(group, step);
     else if (is_empty(group))
-        forget(group);
+        group_forget(group);
 }

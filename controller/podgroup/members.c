@@ -116,6 +116,7 @@ void member_annotate(struct member *member)
     list_append(&group->busy, &member->link);
     member->request = window_submit(group->podgroups->window,
                                     &(struct window_spec){.cls = WINDOW_BIND,
+                                                          .gate = group_gate(group),
                                                           .method = KUBE_PATCH,
                                                           .content = KUBE_STRATEGIC_PATCH,
                                                           .render = render,
@@ -137,7 +138,7 @@ static void join(struct pods_source *source, struct barepod *pod)
     cleanup_buf struct buf name = BUF_INIT(1024);
 
     write_group_name(&name, &pod->meta);
-    if (!belongs(pod, name.p))
+    if (!belongs(pod, name.p) || !podgroups_has(podgroups, pod->meta.ns, name.p))
         return;
     struct member *member = xnew(struct member);
     member->group = group_get(podgroups, pod->meta.ns, buf_str(&name));

@@ -87,6 +87,8 @@ static void mark_group_of(struct podgroups *podgroups, const char *ns, const cha
     cleanup_buf struct buf name = BUF_INIT(1024);
 
     buf_printf(&name, "podgroup-%s", uid);
+    if (!podgroups_has(podgroups, ns, name.p))
+        return;
     if (store_get(podgroups->stores.podgroups, str_of(ns), buf_str(&name)))
         group_mark(group_get(podgroups, ns, buf_str(&name)));
 }
@@ -199,6 +201,47 @@ void podgroups_free(struct podgroups *podgroups)
     map_clear_with(&podgroups->members, free_member);
     map_clear_with(&podgroups->groups, free_group);
     free(podgroups);
+}
+
+/* ---- shards -----------------------------------------------------------------------------------
+ */
+
+void podgroups_adopt(struct podgroups *podgroups, shard_set set)
+{
+    void *object;
+
+    for (size_t i = 0; i < podgroups->sources.n; i++) {
+        struct pods_source *source = podgroups->sources.items[i];
+        for (size_t k = 0; (object = store_next(source->pods, &k));) {
+            const struct barepod *pod = object;
+            if (!map_has(&podgroups->members, str_of(pod->meta.uid)))
+                member_changed(source, NULL, object);
+        }
+    }
+    for (size_t i = 0; (object = store_next(podgroups->stores.podgroups, &i));) {
+        const struct podgroup *podgroup = object;
+        if (shard_in(set, shard_of(podgroup->meta.ns, podgroup->meta.name)))
+            group_changed(podgroups, NULL, object);
+    }
+    loop_defer(podgroups->loop, &podgroups->pass);
+}
+
+void podgroups_let_go(struct podgroups *podgroups, shard_set set)
+{
+    void *value;
+
+    for (size_t i = 0; map_next(&podgroups->members, &i, NULL, &value);) {
+        struct member *member = value;
+        if (!shard_in(set, member->group->shard))
+            continue;
+        (void)map_del(&podgroups->members, str_of(member->uid));
+        member_free(member);
+    }
+    for (size_t i = 0; map_next(&podgroups->groups, &i, NULL, &value);) {
+        struct group *group = value;
+        if (shard_in(set, group->shard))
+            group_forget(group);
+    }
 }
 
 void podgroups_set_leading(struct podgroups *podgroups, bool leading)

@@ -12,6 +12,7 @@
 #ifndef PUMICE_CONTROLLER_PODGROUP_PODGROUPS_H
 #define PUMICE_CONTROLLER_PODGROUP_PODGROUPS_H
 
+#include "controller/shards/map.h"
 #include "kube/store.h"
 #include "kube/window.h"
 
@@ -26,6 +27,10 @@ struct podgroups_stores {
 struct podgroups_rules {
     bool inherit; /* annotations of owners are taken over */
     bool follow;  /* PodGroups of workloads follow them */
+    /* Those of the shards of its PodGroups, by namespace and name, that are its business; borrowed.
+     * NULL: all are. */
+    const shard_set *shards;
+    struct window_gate *gates; /* SHARD_COUNT of them, borrowed; NULL: none */
 };
 
 /* All are borrowed and must outlive it. */
@@ -37,6 +42,9 @@ struct podgroups *podgroups_new(struct loop *loop, struct window *window,
 void podgroups_add_pods(struct podgroups *podgroups, struct store *pods);
 /* Withdraws its requests. NULL is fine. */
 void podgroups_free(struct podgroups *podgroups);
+/* These are its business from now on, or no more. */
+void podgroups_adopt(struct podgroups *podgroups, shard_set set);
+void podgroups_let_go(struct podgroups *podgroups, shard_set set);
 /* Nothing is written without leading; what is owed is written when it comes. */
 void podgroups_set_leading(struct podgroups *podgroups, bool leading);
 

@@ -44,6 +44,7 @@ struct group {
     struct list busy;      /* those that are getting it, or wait to try again */
     struct list settled;   /* those that have it */
     const char *ns, *name; /* interned */
+    uint8_t shard;         /* of ns and name */
     int64_t since_ns;      /* loop_now() when it was first seen */
     struct member *model;  /* the pod that the PodGroup is made after; NULL: to be looked for */
     enum group_step step;  /* of the request */
@@ -64,6 +65,20 @@ struct member {
     struct backoff backoff;
 };
 
+/* The PodGroup of that name is this process's business. */
+static inline bool podgroups_has(const struct podgroups *podgroups, const char *ns,
+                                 const char *name)
+{
+    return !podgroups->rules.shards || shard_in(*podgroups->rules.shards, shard_of(ns, name));
+}
+
+static inline struct window_gate *group_gate(const struct group *group)
+{
+    struct window_gate *gates = group->podgroups->rules.gates;
+
+    return gates ? &gates[group->shard] : NULL;
+}
+
 /* To be looked at in the next pass. */
 void group_mark(struct group *group);
 /* The group of that PodGroup, made if need be. */
@@ -74,6 +89,8 @@ void group_offer(struct group *group, struct member *member);
 void group_look_at(struct group *group);
 /* With its requests withdrawn; its members must be gone. */
 void group_free(struct group *group);
+/* The same, out of the map. */
+void group_forget(struct group *group);
 /* The PodGroup as it is, NULL while there is none. */
 const struct podgroup *group_object(const struct group *group);
 

@@ -222,6 +222,17 @@ bool shards_map_is_due(const struct shards *shards)
     return is_up_to_date(shards) && shards_balance(shards, &next);
 }
 
+/* Whoever need not be waited for any more is not named any more, so that its Lease can go. That
+ * tells nobody anything new, and so the generation stays. */
+static void drop_waits(const struct shards *shards, struct shard_map *map)
+{
+    for (uint32_t i = 0; i < SHARD_COUNT; i++) {
+        struct shard_entry *entry = &map->entries[i];
+        if (shards_is_clear(shards, entry, &entry->owner))
+            *entry = (struct shard_entry){.owner = entry->owner};
+    }
+}
+
 void shards_next_map(const struct shards *shards, const struct shard_map *before, uint64_t floor,
                      int32_t term, struct shard_map *ret_map)
 {
@@ -229,8 +240,10 @@ void shards_next_map(const struct shards *shards, const struct shard_map *before
         *ret_map = *before;
         ret_map->term = term;
         if (is_up_to_date(shards) && term == shards->term && before->term == term &&
-            before->generation == shards->map.generation)
+            before->generation == shards->map.generation) {
+            drop_waits(shards, ret_map);
             (void)shards_balance(shards, ret_map);
+        }
         return;
     }
     if (floor < shards->map.generation)

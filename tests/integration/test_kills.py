@@ -20,3 +20,11 @@ def test_controllers_killed_at_random_moments(api, ns, no_controller):
     done = kills.run(api, ns, no_controller, seed=1, pods=60, kills=5, pause=1)
     assert sum(done["kills"].values()) == 5
     assert done["pods"] >= 60 and sum(done["steps"].values()) >= 3
+
+
+def test_active_controllers_killed_at_random_moments(api, ns, no_controller):
+    """The same with shards: the job moves each time that a controller comes or goes."""
+    done = kills.run(api, ns, no_controller, seed=2, pods=60, kills=5, pause=1,
+                     lease={**kills.LEASE, "shards": "true"})
+    assert sum(done["kills"].values()) == 5
+    assert done["pods"] >= 60 and sum(done["steps"].values()) >= 3

@@ -57,6 +57,12 @@ def test_an_unknown_flag(name):
     assert "--no-such-flag" in fails(name, "--no-such-flag=1")
 
 
+def test_shards_without_the_one_who_gives_them(controlplane):
+    kubeconfig = controlplane.kubeconfig("pumice-controllers")
+    assert "--leader-elect" in fails("pumice-controller", f"--kubeconfig={kubeconfig}", "--shards=true",
+                                     f"--healthz-address={address()}", f"--listen-address={address()}")
+
+
 @pytest.mark.parametrize("name", BINARIES)
 def test_version(name):
     text = subprocess.run(command(name, "--version"), capture_output=True, text=True, timeout=10,

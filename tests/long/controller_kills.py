@@ -39,11 +39,12 @@ def commit():
     return git("rev-parse", "--short", "HEAD") + (" with changes" if changed else "")
 
 
-def lease(seconds):
-    """The flags of a lease of so many seconds."""
-    return {"leader-elect-lease-duration": f"{seconds}s",
-            "leader-elect-renew-deadline": f"{seconds * 3 / 4}s",
-            "leader-elect-retry-period": "500ms"}
+def lease(seconds, shards):
+    """The flags of a lease of so many seconds, and of controllers that are all active."""
+    flags = {"leader-elect-lease-duration": f"{seconds}s",
+             "leader-elect-renew-deadline": f"{seconds * 3 / 4}s",
+             "leader-elect-retry-period": "500ms"}
+    return {**flags, "shards": "true"} if shards else flags
 
 
 def play(api, product, seed, options):
@@ -53,7 +54,7 @@ def play(api, product, seed, options):
         product.start_missing()
         product.controller.stop()
         done = kills.run(api, ns, product, seed, options.pods, options.kills,
-                         lease(options.lease), options.pause, options.timeout)
+                         lease(options.lease, options.shards), options.pause, options.timeout)
         return done, None
     except Exception as error:  # the other seeds are played all the same
         traceback.print_exc()
@@ -98,7 +99,8 @@ def report(options, seeds, made_of, rounds, faults):
     now = time.gmtime()
     path = options.report / f"{time.strftime('%Y-%m-%d', now)}-controller-kills.md"
     command = (f"tests/long/controller-kills --seed {seeds[0]} --rounds {len(seeds)} "
-               f"--pods {options.pods} --kills {options.kills} --lease {options.lease}")
+               f"--pods {options.pods} --kills {options.kills} --lease {options.lease}"
+               + " --shards" * options.shards)
     lines = [
         "# Controllers killed at random moments", "",
         f"Commit {made_of}, {time.strftime('%Y-%m-%d %H:%M', now)} UTC, {os.cpu_count()} cores, "
@@ -132,6 +134,7 @@ def main():
     parser.add_argument("--pods", type=int, default=500)
     parser.add_argument("--kills", type=int, default=20, help="in a round")
     parser.add_argument("--lease", type=int, default=4, help="seconds of the controllers' lease")
+    parser.add_argument("--shards", action="store_true", help="all controllers are active")
     parser.add_argument("--pause", type=float, default=6,
                         help="longest wait before the moment of a kill is chosen, in seconds")
     parser.add_argument("--timeout", type=float, default=180, help="of one step, in seconds")

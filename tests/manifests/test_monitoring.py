@@ -156,6 +156,10 @@ def by_instance(metric, labels="", **values):
     return {**INFO, **{f'{metric}{{instance="{instance}"{labels}}}': one for instance, one in values.items()}}
 
 
+def shards(**numbers):
+    return by_instance("pumice_controller_shards", **{name: constant(number) for name, number in numbers.items()})
+
+
 def two_jobs(metric, value):
     """One target that two jobs of Prometheus scrape."""
     return {f'{name[:-1]},job="{job}"}}': values for name, values in by_instance(metric, a=value).items()
@@ -199,6 +203,9 @@ CASES = {
     "PumiceTwoLeaders": ([by_instance("pumice_leader", a=constant(1), b=constant(1))],
                          [by_instance("pumice_leader", a=constant(1), b=constant(0), c=constant(1)),
                           two_jobs("pumice_leader", constant(1))]),
+    "PumiceShardsAtRest": ([shards(c=32), shards(c=0, d=0), shards(c=32, d=31)],
+                           [shards(c=64), shards(c=64, d=0), shards(c=32, d=32), INFO]),
+    "PumiceShardsTwice": ([shards(c=64, d=64), shards(c=64, d=1)], [shards(c=64, d=0), shards(c=32, d=32)]),
     "PumiceRestarts": ([by_instance("process_cpu_seconds_total", a="1 2 0 " * 40)],
                        [by_instance("process_cpu_seconds_total", a=growing(1)),
                         by_instance("process_cpu_seconds_total", a=f"0+1x{ALWAYS - 3} 0 1 2"),

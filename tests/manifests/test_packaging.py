@@ -201,18 +201,20 @@ def test_policies_let_in_metrics_and_reviews_alone(base):
 
 def test_the_flow_schema_is_for_what_the_roles_allow(base):
     spec = base["FlowSchema", "volcano-leases"]["spec"]
-    rule, = spec["rules"]
-    resource, = rule["resourceRules"]
     assert spec["priorityLevelConfiguration"] == {"name": "leader-election"}
     # Before those for all service accounts (9000), behind those of Kubernetes' own components (100 to 200).
     assert 200 < spec["matchingPrecedence"] < 9000
-    for subject in rule["subjects"]:
+    of_accounts = {}
+    for rule in spec["rules"]:
+        subject, = rule["subjects"]
+        resource, = rule["resourceRules"]
         account = subject["serviceAccount"]
+        of_accounts[account["name"]] = resource
         role = base["Role", account["name"]]
         assert account["namespace"] == role["metadata"]["namespace"] == resource["namespaces"][0]
         verbs = {verb for one in role["rules"] if one["resources"] == ["leases"] for verb in one["verbs"]}
         assert set(resource["verbs"]) == verbs and resource["resources"] == ["leases"]
-    assert {s["serviceAccount"]["name"] for s in rule["subjects"]} == {
+    assert set(of_accounts) == {
         name for (kind, name), o in base.items() if kind == "Role"
         and any(one["resources"] == ["leases"] for one in o["rules"])}
 

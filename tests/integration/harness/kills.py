@@ -10,6 +10,7 @@ what they meet depends on the time.
 
 import math
 import random
+import re
 import threading
 import time
 from collections import Counter
@@ -28,6 +29,7 @@ from .wait import wait_until
 from .witness import Witness
 
 JOB = "killed"
+SETTLE = 8  # seconds until a Lease has run out and shards have moved
 COMMANDS = ("bus.volcano.sh", "v1alpha1", "commands")
 LEASE = {"leader-elect-lease-duration": "4s", "leader-elect-renew-deadline": "3s",
          "leader-elect-retry-period": "500ms"}
@@ -72,7 +74,7 @@ class Replicas:
         """Starts again what has lost its lease, as a Deployment does; nothing else may end."""
         for binary in [*wanted, self.scheduler]:
             if not binary.running():
-                if "lost the lease" not in self._said(binary):
+                if not re.search("lost the lease|lost its Lease", self._said(binary)):
                     raise ProcessError(f"{binary.name} ended by itself: {binary.exit_code()}, "
                                        f"log: {binary.log}")
                 self.lost += 1
@@ -101,8 +103,9 @@ class Killer:
     MOMENTS = ("time", "create", "create", "delete", "status", "status", "begin")
     WAYS = ("both", "one", "one", "alone")
 
-    def __init__(self, replicas, rng, pause):
+    def __init__(self, replicas, rng, pause, late=0):
         self.replicas, self.rng, self.pause = replicas, rng, pause
+        self.late = late  # for so many seconds after one leads again nobody may have the job
         self.wanted = list(replicas.all)
         self.kills = Counter()
         self.times = []  # [from, until a controller led again], time.monotonic()
@@ -157,7 +160,7 @@ class Killer:
     def overlaps(self, begin, end):
         """True if there was no steady leader at some time between."""
         return bool(self.replicas.lost) or any(
-            since < end and until > begin for since, until in self.times)
+            since < end and until + self.late > begin for since, until in self.times)
 
     def revive(self):
         """Starts again what has lost its lease."""
@@ -563,11 +566,13 @@ class Scenario:
 def run(api, ns, pumice, seed, pods, kills, lease=None, pause=4, timeout=120):
     """Plays one round; returns what was done as a dictionary, raises AssertionError for faults.
 
-    The controller of `pumice` must not run. pause is the longest wait before the moment of a kill
+    The controller of `pumice` must not run. lease has flags that differ; with "shards" both
+    controllers are active. pause is the longest wait before the moment of a kill
     is chosen, timeout that of a step, both in seconds.
     """
     replicas = Replicas(pumice, lease)
-    killer = Killer(replicas, random.Random(f"kills {seed}"), pause)
+    sharded = "shards" in (lease or {})
+    killer = Killer(replicas, random.Random(f"kills {seed}"), pause, SETTLE if sharded else 0)
     begin = time.monotonic()
     kubelet = Kubelet(api, ns)
 

@@ -313,11 +313,15 @@ static inline int server_patch(struct server *server, enum server_kind kind, cJS
 {
     cJSON *patch = json_parse(request);
     const char *uid = json_text(json_at(patch, "metadata"), "uid");
+    const char *rv = json_text(json_at(patch, "metadata"), "resourceVersion");
     const bool same = strcmp(uid, json_text(json_at(object, "metadata"), "uid")) == 0;
+    const bool old = *rv && strcmp(rv, json_text(json_at(object, "metadata"), "resourceVersion"));
 
-    if (!same) {
+    if (!same || old) {
         cJSON_Delete(patch);
-        return server_refuse(body, 409, "Conflict", "Precondition failed: UID in precondition");
+        return server_refuse(body, 409, "Conflict",
+                             same ? "the object has been modified"
+                                  : "Precondition failed: UID in precondition");
     }
     if (kind == SERVER_JOBS) {
         json_merge(json_member(object, "status"), json_at(patch, "status"));

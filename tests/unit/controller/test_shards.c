@@ -435,6 +435,28 @@ static void who_does_not_lead_publishes_nothing(void **state)
     assert_int_equal(next_map(bench, 0).generation, 5);
 }
 
+/* What it was waited for has come about: the next write of the Lease names it no more. */
+static void who_need_not_be_waited_for_is_not_named(void **state)
+{
+    struct bench *bench = *state;
+    struct shard_id found;
+
+    begin(bench);
+    set_owner(bench, SECOND_HALF, 1, 2, 6);
+    show_map(bench, 6);
+    shards_set_leading(&bench->shards, true, 0);
+    assert_int_equal(next_map(bench, 0).entries[63].wait, SHARD_WAIT_ONE);
+    give_up(bench, 2);
+    assert_false(shards_left_over(&bench->shards, &found));
+    const struct shard_map next = next_map(bench, 0);
+    assert_int_equal(next.generation, 6);
+    assert_int_equal(next.entries[63].wait, SHARD_NO_WAIT);
+    assert_int_equal(next.entries[63].since, 0);
+    bench->map = next;
+    shards_see_map(&bench->shards, &bench->map, bench->now);
+    assert_true(shards_left_over(&bench->shards, &found));
+}
+
 static void leases_of_no_use_are_deleted(void **state)
 {
     struct bench *bench = *state;
@@ -477,6 +499,7 @@ int main(void)
         TEST(who_vanished_is_forgotten),
         TEST(whoever_takes_the_lease_signs_first),
         TEST(who_does_not_lead_publishes_nothing),
+        TEST(who_need_not_be_waited_for_is_not_named),
         TEST(leases_of_no_use_are_deleted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

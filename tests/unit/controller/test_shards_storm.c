@@ -597,6 +597,10 @@ static void assert_settled(void)
         all |= shards->held;
     }
     assert_int_equal(all, SHARDS_ALL);
+    size_t there = 0;
+    for (size_t i = 0; i < server.objects.n; i++)
+        there += server.objects.items[i].exists;
+    assert_int_equal(there, PROCESSES + 1); /* no Lease of no use is left */
 }
 
 static void clear(void)

@@ -13,6 +13,7 @@
 /* What the doubles and the application of the child do; set before the fork. */
 static struct scenario {
     bool bad_config, bad_transport, bad_start, crash, no_stop, no_window;
+    bool own_fence, fails;         /* the application has a fence of its own; gives up */
     bool mute_drain, mute_release; /* writes, or the Lease, never come to an end */
     int failures;                  /* of the first questions to the API server */
     int status;                    /* of the answer after them */

@@ -24,8 +24,16 @@
 
 struct app {
     struct process *process;
-    struct loop_timer drained;
+    struct loop_timer drained, later;
 };
+
+static void on_later(void *arg)
+{
+    struct app *app = arg;
+    window_kick(app->process->window);
+    if (scenario.fails)
+        process_fail(app->process);
+}
 
 static void on_drained(void *arg)
 {
@@ -46,6 +54,9 @@ static void *app_start(struct process *process, struct error *err)
     struct app *app = xnew(struct app);
     app->process = process;
     loop_timer_init(&app->drained, on_drained, app);
+    loop_timer_init(&app->later, on_later, app);
+    if (scenario.own_fence || scenario.fails)
+        loop_timer_set(process->loop, &app->later, 20 * NSEC_PER_MSEC);
     note("start health=%u pages=%u one=%d qps=%g\n",
          process->health ? ops_http_port(process->health) : 0,
          process->pages ? ops_http_port(process->pages) : 0, process->health == process->pages,
@@ -65,6 +76,19 @@ static void app_leading(void *app, bool leading)
     note("leading %d may_write=%d\n", leading, fence ? fence(fence_arg) : 1);
 }
 
+static void app_elect(void *arg, struct lease_config *config)
+{
+    const struct app *app = arg;
+    note("elect %s for %s\n", config->name, app->process->lease_config.identity);
+}
+
+static bool app_may_write(void *arg, int64_t margin_ns)
+{
+    (void)arg;
+    note("asked margin=%lldms\n", (long long)(margin_ns / NSEC_PER_MSEC));
+    return true;
+}
+
 static void app_stop(void *arg, struct process *process)
 {
     struct app *app = arg;
@@ -75,6 +99,7 @@ static void app_stop(void *arg, struct process *process)
 static void app_free(void *app)
 {
     note("free\n");
+    loop_timer_cancel(((struct app *)app)->process->loop, &((struct app *)app)->later);
     free(app);
 }
 
@@ -106,6 +131,8 @@ static _Noreturn void child_main(const char *const *args)
         .start = app_start,
         .ready = app_ready,
         .leading = app_leading,
+        .elect = scenario.own_fence ? app_elect : NULL,
+        .may_write = scenario.own_fence ? app_may_write : NULL,
         .stop = scenario.no_stop ? NULL : app_stop,
         .free = app_free,
     };
@@ -516,6 +543,30 @@ static void test_a_standby_writes_nothing_and_stops_cleanly(void **state)
     assert_null(strstr(child.trace_text, "leading"));
 }
 
+/* One of several that are active writes whether it leads or not. */
+static void test_the_application_may_have_a_fence_of_its_own(void **state)
+{
+    (void)state;
+    struct child child;
+    scenario.own_fence = true;
+    spawn(&child, ARGS("--leader-elect", HEALTH));
+    await_trace(&child, "elect test for host_1\nlease volcano-system/test host_1\n"
+                        "asked margin=5000ms\nkick may_write=1\n");
+    assert_int_equal(kill(child.pid, SIGTERM), 0);
+    assert_exit(&child, 0);
+    assert_null(strstr(child.trace_text, "leading"));
+}
+
+static void test_an_application_that_gives_up_ends_the_process_with_1(void **state)
+{
+    (void)state;
+    struct child child;
+    scenario.fails = true;
+    spawn(&child, ARGS("--leader-elect", HEALTH));
+    assert_exit(&child, 1);
+    assert_null(strstr(child.trace_text, "lease_release"));
+}
+
 static void test_a_lost_lease_ends_the_process_with_1(void **state)
 {
     (void)state;
@@ -595,6 +646,8 @@ int main(void)
         TEST(test_without_election_the_application_leads_at_once),
         TEST(test_the_lease_is_released_after_draining),
         TEST(test_a_standby_writes_nothing_and_stops_cleanly),
+        TEST(test_the_application_may_have_a_fence_of_its_own),
+        TEST(test_an_application_that_gives_up_ends_the_process_with_1),
         TEST(test_a_lost_lease_ends_the_process_with_1),
         TEST(test_a_lease_that_cannot_be_released_delays_the_end_by_3_seconds),
         TEST(test_writes_that_do_not_end_delay_the_end_by_6_seconds),
