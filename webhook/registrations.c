@@ -247,7 +247,8 @@ static void look(struct registration *registration)
     if (registration->call || loop_timer_active(&registration->retry))
         return;
     if (!config) {
-        if (store_synced(registration->store) && !registration->told_missing)
+        if (registration->enabled && store_synced(registration->store) &&
+            !registration->told_missing)
             log_warn("webhook configuration is missing, its objects are not checked until it is "
                      "there name=%s",
                      registration->entry->configuration);

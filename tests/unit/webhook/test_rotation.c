@@ -4,6 +4,9 @@
  * that no call could fail.
  */
 #include "rotation.h"
+#include <sys/mman.h>
+
+static int null_fd; /* where the log goes */
 
 /* ---- in order ------------------------------------------------------------------------------ */
 
@@ -194,6 +197,30 @@ static void test_what_does_not_exist_or_is_not_enabled_is_not_waited_for(void **
     run(f, OVERLAP + SECONDS(180));
     assert_int_equal(f->cluster.secret_writes, 4);
     assert_string_equal(bundle_of(off), "");
+}
+
+/* What is logged is kept in `text`; cut at its end. */
+static void start_and_log(struct fixture *f, char *text, size_t size)
+{
+    const int fd = memfd_create("log", MFD_CLOEXEC);
+    log_set_fd(fd);
+    start(f, 0);
+    run(f, SECONDS(60));
+    log_set_fd(null_fd);
+    const ssize_t n = pread(fd, text, size - 1, 0);
+    text[n > 0 ? n : 0] = '\0';
+    close(fd);
+}
+
+static void test_only_what_is_enabled_is_missed(void **state)
+{
+    struct fixture *f = *state;
+    char text[16384];
+    f->enabled[config_of(f, "/pods/mutate")->entry - admission_paths] = false;
+    start_and_log(f, text, sizeof(text));
+    assert_non_null(strstr(text, "is missing"));
+    assert_non_null(strstr(text, "volcano-admission-service-pods-validate"));
+    assert_null(strstr(text, "volcano-admission-service-pods-mutate"));
 }
 
 static void test_what_cannot_be_written_is_waited_for(void **state)
@@ -465,6 +492,7 @@ int main(void)
         cmocka_unit_test(test_crashes),
         TEST(test_a_replica_that_is_cut_off),
         TEST(test_what_does_not_exist_or_is_not_enabled_is_not_waited_for),
+        TEST(test_only_what_is_enabled_is_missed),
         TEST(test_what_cannot_be_written_is_waited_for),
         TEST(test_registrations_that_are_made_anew_in_between),
         TEST(test_a_foreign_authority_stays_for_a_while),
@@ -475,7 +503,7 @@ int main(void)
         TEST(test_files_that_change_at_different_times),
         TEST(test_files_whose_authority_cannot_be_told),
     };
-    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    log_set_fd(getenv("PUMICE_TEST_LOG") ? STDERR_FILENO : null);
+    null_fd = getenv("PUMICE_TEST_LOG") ? STDERR_FILENO : open("/dev/null", O_WRONLY | O_CLOEXEC);
+    log_set_fd(null_fd);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
