@@ -17,12 +17,10 @@
 static void wipe(struct cache *cache)
 {
     struct census *census = cache->census;
-    VEC(uint64_t) bits = {NULL, 0, 0};
-    while (bits.n * BITS < census->by_number.n)
-        vec_push(&bits, 0);
+    cleanup_free uint64_t *bits = xcalloc(census->by_number.n / BITS + 1, sizeof(*bits));
     for (size_t i = 0; i < census->gone.n; i++) {
         uint32_t number = census->gone.items[i];
-        bits.items[number / BITS] |= UINT64_C(1) << number % BITS;
+        bits[number / BITS] |= UINT64_C(1) << number % BITS;
         vec_push(&census->unused, number);
     }
     census->gone.n = 0;
@@ -30,10 +28,9 @@ static void wipe(struct cache *cache)
     {
         struct census_set *set = container_of(link, struct census_set, link);
         for (size_t word = 0; word < set->meant_by.n; word++)
-            set->meant_by.items[word] &= ~bits.items[word];
+            set->meant_by.items[word] &= ~bits[word];
         cache->work += 1 + set->meant_by.n / BITS;
     }
-    vec_clear(&bits);
 }
 
 void census_number(struct cache *cache, struct population *population)

@@ -248,7 +248,7 @@ static void sort_owner(struct evict_plan *plan, const struct evict_owner *owner)
     if (owner->n > 1)
         qsort_r(&plan->candidates.items[owner->first], owner->n, sizeof(*plan->candidates.items),
                 compare_candidates, plan);
-    evict_cache(plan)->work += 2 * owner->n;
+    evict_cache(plan)->work += (uint64_t)2 * owner->n;
 }
 
 static void sort_by_node(struct evict_plan *plan)
