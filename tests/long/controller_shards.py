@@ -130,7 +130,7 @@ def storm(rig, count, seed):
                                       jobs, size, options.seconds)
             blows.blow(submitted.done)
         ends = submitted.result()
-        members.wait_shares(members.all, timeout=4 * options.lease)
+        members.wait_shares(members.all, timeout=4 * options.lease, revive=True)
         for name, over in ends.items():
             rig.api.wait_phase(ns, name, "Completed" if over else "Running", options.timeout)
         witness.end()

@@ -172,6 +172,24 @@ def test_upgrade_under_load(cluster, ns, tmp_path):
         before = now
 
 
+def test_controllers_that_share_the_jobs(cluster, ns):
+    """--shards with the rights that are installed, and back."""
+    name = "volcano-controllers"
+    cluster.plane.kubectl("patch", "deploy", name, "-n", SYSTEM, "--type=json", "-p", json.dumps([
+        {"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "--shards=true"}]))
+    cluster.wait_rollout(name)
+    cluster.scale(name, 2)
+    cluster.api.create_job(ns, work.short_job("shared"))
+    cluster.api.wait_phase(ns, "shared", "Completed")
+    cluster.scale(name, 1)
+    leases = f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM}/leases"
+    wait_until(lambda: len([one for one in cluster.plane.request("GET", leases)["items"]
+                            if one["metadata"]["name"].startswith("vc-controller-manager-")]) == 1, 60,
+               "the Leases of no more use to be deleted")
+    cluster.apply(INSTALL)
+    cluster.wait_available()
+
+
 def test_uninstalling_loses_no_job(cluster, ns):
     """Jobs go on as far as their pods do, nobody's calls wait for a webhook that is gone, and an installation later
     goes on with what is there."""

@@ -109,9 +109,12 @@ class Members:
         except OSError:
             return 0
 
-    def wait_shares(self, members, timeout=60):
-        """Waits until these have all shards among them, evenly."""
+    def wait_shares(self, members, timeout=60, revive=False):
+        """Waits until these have all shards among them, evenly. With `revive` those that leave meanwhile,
+        such as one that has just gone on and finds its Lease lost, are started again."""
         def even():
+            if revive:
+                self.revive(members)
             shares = sorted(self.shards(member) for member in members)
             return sum(shares) == SHARDS and shares[-1] - shares[0] <= 1
         wait_until(even, timeout, lambda: "all shards to be spread evenly: "
