@@ -362,6 +362,12 @@ def step_integration_release(run):
     pytest(run, "tests/integration/test_jobs.py", "tests/integration/test_admission.py")
 
 
+@step("images", "container images: contents, the same bytes twice, a gang run by the programs out of them",
+      ["controlplane"], minutes=20)
+def step_images(run):
+    pytest(run, "tests/images")
+
+
 @step("bench", "10 jobs of 40 pods against the bare limit; reviews against a bare server; the scheduler alone",
       ["build", "controlplane"], minutes=30)
 def step_bench(run):

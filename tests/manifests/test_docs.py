@@ -11,11 +11,11 @@ sys.path.insert(0, str(ROOT / "tests/packaging"))
 
 import monitoring  # noqa: E402
 
-PAGES = sorted(path for pattern in ("*.md", "docs/*.md", "manifests/*.md", "tests/*/*.md") for path in ROOT.glob(pattern))
+PAGES = sorted(path for pattern in ("*.md", "docs/*.md", "manifests/*.md", "images/*.md", "tests/*/*.md") for path in ROOT.glob(pattern))
 ABOUT_US = sorted((ROOT / "docs").glob("*.md"))
-# Flags of other programs: kubectl and Helm, API servers, autoscalers, CMake.
+# Flags of other programs: kubectl and Helm, API servers, autoscalers, CMake, skopeo.
 OF_OTHERS = {"all", "all-namespaces", "as", "create-namespace", "dry-run", "field-selector", "for", "ignore-not-found",
-             "list", "namespace", "overwrite", "previous", "replicas", "timeout", "type", "values",
+             "list", "namespace", "overwrite", "preserve-digests", "previous", "replicas", "timeout", "type", "values",
              "admission-control-config-file", "etcd-compaction-interval", "max-requests-inflight",
              "max-mutating-requests-inflight", "skip-nodes-with-custom-controller-pods", "build", "preset"}
 
