@@ -55,8 +55,7 @@ static void adopt_pods(struct controller *controller, shard_set set)
     struct podstate *pod;
 
     for (size_t i = 0; (pod = store_next(controller->pods, &i));) {
-        if (controller_owns_pod(&pod->meta) &&
-            shard_in(set, shard_of(pod->meta.ns, pod->meta.controller.name)))
+        if (controller_has_pod(pod, set))
             controller_see_pod(controller, NULL, pod);
     }
 }

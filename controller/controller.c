@@ -24,7 +24,7 @@
 /* ---- which job an object belongs to ------------------------------------------------------------
  */
 
-bool controller_owns_pod(const struct kube_meta *meta)
+static bool owned_by_job(const struct kube_meta *meta)
 {
     const struct kube_owner *owner = &meta->controller;
 
@@ -64,7 +64,7 @@ static struct job_control *owner_of_group(struct controller *controller,
     cleanup_buf struct buf name = BUF_INIT(1024);
     struct job_control *control;
 
-    if (!controller_owns_pod(meta))
+    if (!owned_by_job(meta))
         return NULL;
     control = map_get(&controller->by_uid, str_of(meta->controller.uid));
     if (!control)
@@ -141,11 +141,10 @@ static void wake_namesake(struct controller *controller, const struct podstate *
         job_control_mark(namesake);
 }
 
-/* A job of a shard of ours owns the pod. */
-static bool has_owner_here(const struct controller *controller, const struct podstate *pod)
+bool controller_has_pod(const struct podstate *pod, shard_set set)
 {
-    return controller_owns_pod(&pod->meta) &&
-           shard_in(controller->shards, shard_of(pod->meta.ns, pod->meta.controller.name));
+    return owned_by_job(&pod->meta) &&
+           shard_in(set, shard_of(pod->meta.ns, pod->meta.controller.name));
 }
 
 /* Owners come and go: a job that is deleted with its pods orphaned, or an edit by hand. */
@@ -153,9 +152,9 @@ void controller_see_pod(struct controller *controller, struct podstate *old, str
 {
     struct job_control *before = NULL, *after = NULL;
 
-    if (old && controller_owns_pod(&old->meta))
+    if (old && owned_by_job(&old->meta))
         before = map_get(&controller->by_uid, str_of(old->meta.controller.uid));
-    if (now && has_owner_here(controller, now))
+    if (now && controller_has_pod(now, controller->shards))
         after = job_control_get(controller, now->meta.controller.uid, now->meta.ns,
                                 now->meta.controller.name);
     if (before == after) {

@@ -89,6 +89,7 @@ void controller_missing(struct controller *controller, struct buf *missing);
 
 void controller_see_job(struct controller *controller, struct job *old, struct job *now);
 void controller_see_pod(struct controller *controller, struct podstate *old, struct podstate *now);
-bool controller_owns_pod(const struct kube_meta *meta);
+/* A job of one of these shards owns the pod. */
+bool controller_has_pod(const struct podstate *pod, shard_set set);
 
 #endif

@@ -183,15 +183,9 @@ static struct population *together(struct cache *cache, struct pod_class *cls)
     return population;
 }
 
-/* The most that it adds to what is counted. */
-static size_t share_of(const struct pod_class *cls)
-{
-    return (size_t)cls->rules.term_count + cls->rules.spread_count + 1;
-}
-
 static bool has_room(const struct census *census, const struct pod_class *cls)
 {
-    return map_count(&census->populations) + share_of(cls) <= census->most &&
+    return map_count(&census->populations) + census_share_of(cls) <= census->most &&
            census->carried + cls->rules.term_count <= census->most;
 }
 
@@ -249,7 +243,7 @@ static void class_free(struct cache *cache, struct census_class *entry)
 static void displace(struct cache *cache, const struct pod_class *cls)
 {
     struct census *census = cache->census;
-    if (census->held + share_of(cls) > census->most)
+    if (census->held + census_share_of(cls) > census->most)
         return;
     for (struct list *link = census->classes.prev, *before; link != &census->classes;
          link = before) {
@@ -268,9 +262,9 @@ static void displace(struct cache *cache, const struct pod_class *cls)
 static void note_placed(struct census *census, struct census_class *entry, bool placed)
 {
     if (placed && entry->placed++ == 0)
-        census->held += share_of(entry->cls);
+        census->held += census_share_of(entry->cls);
     else if (!placed && --entry->placed == 0)
-        census->held -= share_of(entry->cls);
+        census->held -= census_share_of(entry->cls);
 }
 
 /* ---- pods ------------------------------------------------------------------------------------ */

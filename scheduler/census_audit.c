@@ -121,8 +121,7 @@ static const char *audit_classes(const struct cache *cache)
     for (const struct list *link = census->classes.next; link != &census->classes;
          link = link->next) {
         const struct census_class *entry = const_container_of(link, struct census_class, link);
-        const struct pod_rules *rules = &entry->cls->rules;
-        held += entry->placed ? (size_t)rules->term_count + rules->spread_count + 1 : 0;
+        held += entry->placed ? census_share_of(entry->cls) : 0;
         placed += entry->placed;
     }
     for (size_t i = 0; map_next(&cache->tasks_by_uid, &i, NULL, &value);) {

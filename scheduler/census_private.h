@@ -22,6 +22,12 @@ bool population_may_mean(const struct cache *cache, const struct population *pop
                          const struct label_set *set);
 bool population_means_task(const struct population *population, const struct sched_task *task);
 
+/* The most that a class adds to what is counted. */
+static inline size_t census_share_of(const struct pod_class *cls)
+{
+    return (size_t)cls->rules.term_count + cls->rules.spread_count + 1;
+}
+
 /* ---- sets of labels: census_sets.c --------------------------------------------------------------
  */
 

@@ -38,9 +38,9 @@
 void evictor_init(struct scheduler *scheduler);
 /* Makes the plan's outcome true, a part of it with each call: victims are Releasing in the cache
  * from now on, their places are held for the job, and all is said and written. True when all is
- * done;
- * `*cursor` is 0 at first, and no change may be applied to the cache in between. `action`: the name
- * that users configured ("preempt"), as a constant. The plan is only to be freed afterwards. */
+ * done; `*cursor` is 0 at first, and no change may be applied to the cache in between. `action`:
+ * the name that users configured ("preempt"), as a constant. The plan is only to be freed
+ * afterwards. */
 bool evictor_decide(struct scheduler *scheduler, struct sched_job *job,
                     const struct evict_plan *plan, const char *action, size_t *cursor);
 /* The same from its parts, at once; at least one victim, those of a job one after the other, and

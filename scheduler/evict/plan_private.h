@@ -34,7 +34,7 @@ struct evict_owner {
     bool costed;
     bool partly;    /* it has live pods that must not go: never taken whole */
     bool has_parts; /* some of its candidates are only parts */
-    bool refused;   /* plugins or budgets do not let it go whole */
+    bool refused;   /* plugins do not let it go whole */
     bool gone;      /* it is away, whole */
 };
 

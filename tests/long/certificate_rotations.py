@@ -10,7 +10,6 @@ import argparse
 import json
 import os
 import platform
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,18 +20,10 @@ sys.path[:0] = [str(ROOT / "tests" / "integration"), str(ROOT / "tests" / "clust
 
 from harness.rotation import Load, Pair  # noqa: E402  (the path comes first)
 from cluster import ControlPlane  # noqa: E402
+from tree import commit  # noqa: E402
 
 INTERVAL, OVERLAP = "300ms", "3s"
 SHOWN = 20
-
-
-def commit():
-    """The commit of the tree, marked when the product's files differ from it."""
-    def git(*words):
-        return subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True,
-                              check=True).stdout.strip()
-    changed = git("status", "--porcelain", "--", "certs", "common", "webhook")
-    return git("rev-parse", "--short", "HEAD") + (" with changes" if changed else "")
 
 
 def run_round(pair, leafs, authorities):
@@ -120,7 +111,7 @@ def main():
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     file = options.folder / "state.json"
-    state = {"commit": commit(), "rounds": [], "complaints": []}
+    state = {"commit": commit("certs", "common", "webhook"), "rounds": [], "complaints": []}
     if file.exists() and not options.anew:
         state = json.loads(file.read_text())
         print(f"going on after round {len(state['rounds'])}", flush=True)

@@ -9,7 +9,6 @@ import argparse
 import os
 import platform
 import secrets
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,19 +23,11 @@ from harness.api import Api  # noqa: E402
 from harness.pumice import Pumice  # noqa: E402
 from harness.report import describe  # noqa: E402
 from cluster import ControlPlane  # noqa: E402
+from tree import commit  # noqa: E402
 
 PODS_PER_NODE = 100
 COLUMNS = ("seed", "seconds", "pods", "deleted by users", "retries", "versions", "states",
            "evictions unseen", "leases lost")
-
-
-def commit():
-    """The commit of the tree, marked when the product's files differ from it."""
-    def git(*words):
-        return subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True,
-                              check=True).stdout.strip()
-    changed = git("status", "--porcelain", "--", "common", "controller", "scheduler")
-    return git("rev-parse", "--short", "HEAD") + (" with changes" if changed else "")
 
 
 def lease(seconds, shards):
@@ -144,7 +135,7 @@ def main():
     first = secrets.randbelow(1000000) if options.seed is None else options.seed
     seeds = list(range(first, first + options.rounds))
     print(f"seeds {seeds[0]} to {seeds[-1]}", flush=True)
-    made_of = commit()
+    made_of = commit("common", "controller", "scheduler")
     rounds, faults = run(options, seeds)
     print(f"report: {report(options, seeds, made_of, rounds, faults)}")
     return 1 if faults else 0

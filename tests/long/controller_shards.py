@@ -11,7 +11,6 @@ import os
 import platform
 import random
 import secrets
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,25 +24,15 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "integration"), str(ROOT / "tests" / "cluster")]
 
 from harness.api import Api  # noqa: E402  (the path comes first)
-from harness.members import Audit, Members, Storm, submit, wrong_pods  # noqa: E402
+from harness.members import Audit, Members, Storm, late_faults, submit, wrong_pods  # noqa: E402
 from harness.pumice import Pumice  # noqa: E402
 from harness.report import describe  # noqa: E402
 from harness.witness import Witness  # noqa: E402
 from cluster import ControlPlane  # noqa: E402
+from tree import commit  # noqa: E402
 
 PODS_PER_NODE = 100
-WINDOW = 256  # writes in flight of one member, at most
-HARMLESS = (404, 409, 422)
 PAUSE = 60
-
-
-def commit():
-    """The commit of the tree, marked when the product's files differ from it."""
-    def git(*words):
-        return subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True,
-                              check=True).stdout.strip()
-    changed = git("status", "--porcelain", "--", "common", "controller", "scheduler")
-    return git("rev-parse", "--short", "HEAD") + (" with changes" if changed else "")
 
 
 def times(seconds):
@@ -138,8 +127,7 @@ def storm(rig, count, seed):
         late = {member.name: audit.late(member, options.lease, records) for member in members.all}
         faults = [f"{count} members: {text}" for text in wrong_pods(witness, ends, size)]
         for name, found in late.items():
-            faults += [f"{name}, its Lease over: {one}" for one in found if one.code not in HARMLESS]
-            faults += [f"{name}: {len(found)} writes after its Lease"] * (len(found) > WINDOW)
+            faults += [f"{name}: {text}" for text in late_faults(found)]
         codes = Counter(one.code for found in late.values() for one in found)
         return {"members": count, "seed": seed, "seconds": round(time.monotonic() - begin),
                 "pods": len(witness.seen), "trouble": dict(blows.done), "Leases lost": members.lost,
@@ -226,7 +214,7 @@ def main():
     options = parser.parse_args()
     seed = secrets.randbelow(1000000) if options.seed is None else options.seed
     print(f"seed {seed}", flush=True)
-    made_of = commit()
+    made_of = commit("common", "controller", "scheduler")
     rates, storms, faults = run(options, seed)
     print(f"report: {report(options, seed, made_of, rates, storms, faults)}")
     for text in faults:

@@ -13,17 +13,10 @@ import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+from tree import commit
+
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests" / "integration" / "test_field_jobs.py"
-
-
-def commit():
-    """The commit of the tree, marked when the product's files differ from it."""
-    def git(*words):
-        return subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True,
-                              check=True).stdout.strip()
-    changed = git("status", "--porcelain", "--", "common", "controller", "scheduler", "webhook")
-    return git("rev-parse", "--short", "HEAD") + (" with changes" if changed else "")
 
 
 def run(options, results):
@@ -78,7 +71,7 @@ def main():
     options.folder.mkdir(parents=True, exist_ok=True)
     results = options.folder / "results.xml"
     results.unlink(missing_ok=True)
-    at = commit()
+    at = commit("common", "controller", "scheduler", "webhook")
     run(options, results)
     if not results.exists():
         print("the tests did not run", file=sys.stderr)

@@ -9,7 +9,6 @@ nothing else was written, 1 when something was.
 import argparse
 import os
 import platform
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,19 +24,12 @@ from harness.objects import job, task  # noqa: E402
 from harness.pumice import Pumice  # noqa: E402
 from harness.wait import wait_until  # noqa: E402
 from cluster import ControlPlane  # noqa: E402
+from tree import commit  # noqa: E402
 
 NAMESPACE = "idle"
 PLUGINS = {"env": [], "svc": [], "ssh": []}
 QUIET = 10  # seconds without a write before the time begins
 SHOWN = 20
-
-
-def commit():
-    """The commit of the tree, marked when the product's files differ from it."""
-    def git(*words):
-        return subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True, check=True).stdout.strip()
-    changed = git("status", "--porcelain", "--", "common", "controller", "scheduler", "webhook", "certs")
-    return git("rev-parse", "--short", "HEAD") + (" with changes" if changed else "")
 
 
 def make_jobs(api, count, timeout):
@@ -136,7 +128,7 @@ def main():
     parser.add_argument("--folder", type=Path, help="keep the control plane's folder, logs included")
     parser.add_argument("--report", type=Path, default=ROOT / "docs" / "reports", help="where the report goes")
     options = parser.parse_args()
-    options.commit = commit()
+    options.commit = commit("common", "controller", "scheduler", "webhook", "certs")
     path, failed = report(run(options), options)
     print(path.read_text())
     print(f"report: {path}")

@@ -11,7 +11,6 @@ import argparse
 import os
 import platform
 import random
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,17 +24,10 @@ from kubelet import netns  # noqa: E402  (the path comes first)
 from kubelet.cluster import APPS, INSTALL, SYSTEM, Cluster, drain_seconds, next_version  # noqa: E402
 from kubelet.load import Load  # noqa: E402
 from harness.wait import wait_until  # noqa: E402
+from tree import commit  # noqa: E402
 
 NAMESPACE = "load"
 MOST = 3
-
-
-def commit():
-    """The commit of the tree, marked when the product's files differ from it."""
-    def git(*words):
-        return subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True, check=True).stdout.strip()
-    changed = git("status", "--porcelain", "--", "common", "controller", "scheduler", "webhook", "certs", "manifests")
-    return git("rev-parse", "--short", "HEAD") + (" with changes" if changed else "")
 
 
 class Operator:
@@ -142,7 +134,7 @@ def main():
     parser.add_argument("--folder", type=Path, help="keep the control plane's folder, logs included")
     parser.add_argument("--report", type=Path, default=ROOT / "docs" / "reports", help="where the report goes")
     options = parser.parse_args()
-    options.commit = commit()
+    options.commit = commit("common", "controller", "scheduler", "webhook", "certs", "manifests")
     path, failed = report(run(options), options)
     print(path.read_text())
     print(f"report: {path}")

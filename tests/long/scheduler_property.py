@@ -24,6 +24,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from tree import commit
+
 ROOT = Path(__file__).resolve().parents[2]
 # By --of: the tests, and what the report says of all of them.
 TESTS = {"scheduler": {
@@ -44,14 +46,6 @@ ABOUT = {"scheduler": "After every cycle no node is over its allocatable, no que
 CHUNK = 100
 SANITIZERS = {"ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1",
               "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"}
-
-
-def commit():
-    """The commit of the tree, marked when the product's files or the tests differ from it."""
-    def git(*words):
-        return subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True, check=True).stdout.strip()
-    changed = git("status", "--porcelain", "--", "common", "scheduler", "tests/unit/scheduler")
-    return git("rev-parse", "--short", "HEAD") + (" with changes" if changed else "")
 
 
 class State:
@@ -164,7 +158,7 @@ def main():
     parser.add_argument("--state", type=Path, help="state file, of itself in build/")
     parser.add_argument("--report", type=Path, default=ROOT / "docs" / "reports", help="where the report goes")
     options = parser.parse_args()
-    options.commit = commit()
+    options.commit = commit("common", "scheduler", "tests/unit/scheduler")
     options.state = options.state or ROOT / "build" / f"{options.of}-property.json"
     state = State(options.state)
     failures = live(options, state)

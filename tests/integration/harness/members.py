@@ -25,6 +25,8 @@ SHARDS = 64
 TIMES = {"leader-elect-lease-duration": "4s", "leader-elect-renew-deadline": "3s",
          "leader-elect-retry-period": "500ms"}
 DURATION = 4
+WINDOW = 256  # writes in flight of one member, at most
+HARMLESS = (404, 409, 422)
 
 
 class Members:
@@ -187,6 +189,13 @@ class Audit:
                 kind = LEASE if one.resource == "queues" else "members"
                 late += [one] * (one.begin > ends[kind])
         return late
+
+
+def late_faults(late):
+    """What is wrong with the writes of a member that came too late, as sentences: no more than were in flight may
+    have, and none may have changed anything."""
+    return [f"its Lease over: {one}" for one in late if one.code not in HARMLESS] + [
+        f"{len(late)} writes after its Lease"] * (len(late) > WINDOW)
 
 
 class Storm:

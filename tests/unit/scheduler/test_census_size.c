@@ -3,10 +3,10 @@
  * in looks, which bound memory and time whatever the machine.
  */
 #include "apps.h"
+#include "heap.h"
 #include "scheduler/cache_private.h"
 #include "scheduler/census.h"
 #include "scheduler/fit_private.h"
-#include <malloc.h>
 
 #define NODES 300u
 #define JOBS 60u /* each has labels of its own */
@@ -14,18 +14,6 @@
 #define TERMS 64u /* of one pod */
 #define PESTS 30u
 #define SELECTION_MAX 1800 /* bytes of a selection, apart from what it has by node and set */
-
-#if defined(__SANITIZE_ADDRESS__)
-#define MEASURABLE false
-#else
-#define MEASURABLE true
-#endif
-
-static size_t in_use(void)
-{
-    struct mallinfo2 info = mallinfo2();
-    return info.uordblks + info.hblkhd;
-}
 
 static struct census *census_of(const struct cluster *c)
 {

@@ -5,7 +5,7 @@
  * Measured as memory in use of the allocator; left out under sanitizers, which have their own.
  */
 #include "cluster.h"
-#include <malloc.h>
+#include "heap.h"
 
 #define NODES 2000u
 #define PODS 40000u
@@ -14,18 +14,6 @@
 #define POD_MAX 1104
 #define JOB_MAX 2560
 #define NODE_MAX 4096
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MEASURABLE false
-#else
-#define MEASURABLE true
-#endif
-
-static size_t in_use(void)
-{
-    struct mallinfo2 info = mallinfo2();
-    return info.uordblks + info.hblkhd;
-}
 
 static void show_node(struct cluster *c, unsigned i)
 {
