@@ -152,6 +152,8 @@ static void refuse(struct evict_call *call, const char *why)
 
 void evict_call_tire(struct evict_call *call)
 {
+    if (call->request || call->read)
+        return; /* the answer tells */
     call->decision->pointless = true;
     if (call->tired)
         return;
@@ -167,10 +169,15 @@ static void again(struct evict_call *call, const char *why)
     bool patient = loop_now(loop) < evict_call_ends(call);
     free(call->why);
     call->why = xstrdup(why);
-    if (!call->decision && !patient)
+    if (!call->decision && !patient) {
         refuse(call, why);
-    else
-        loop_timer_set(loop, &call->timer, backoff_next(&call->backoff, loop_rng(loop)));
+        return;
+    }
+    if (!patient && !call->taken_ns && task_of(call)) {
+        evict_call_tire(call);
+        tell_decision(call);
+    }
+    loop_timer_set(loop, &call->timer, backoff_next(&call->backoff, loop_rng(loop)));
 }
 
 static void is_gone(struct evict_call *call)

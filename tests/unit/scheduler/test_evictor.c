@@ -457,6 +457,36 @@ static void those_who_are_kept_for_too_long_are_told(void **state)
     metrics_free(all);
 }
 
+/* Who is asked when patience ends has refused nothing: its answer is waited for. */
+static void late_answers_are_waited_for(void **state)
+{
+    (void)state;
+    struct metrics *all = metrics_new();
+    cleanup_buf struct buf page = BUF_INIT(1 << 20);
+    struct cluster *c = full_cluster(1, 1, true);
+    c->scheduler->params.metrics = all;
+    c->scheduler->metrics = metrics_start(c->scheduler);
+    struct test_pod *victim = victim_on(c, "n0");
+    victim->no_eviction = 429; /* the first time */
+    victim->by_budget = true;
+    c->fake->latency_ns = 20 * SECOND;
+    decide(c, 1);
+    run_for(c, DECISION_PATIENCE + SECOND);
+    assert_int_equal(asking(c), 1);
+    run_for(c, 12 * SECOND);
+    assert_int_equal(asked(c), 3); /* there is another one on that node */
+    assert_int_equal(show_evicted(c, true), 2);
+    run_for(c, 60 * SECOND);
+    assert_int_equal(bound(c, "high", NULL), 1);
+    metrics_print(all, &page);
+    assert_true(str_find(buf_str(&page), STR("evictions_total{result=\"done\"} 2\n")) >= 0);
+    assert_true(str_find(buf_str(&page), STR("evictions_total{result=\"refused\"}")) < 0);
+    for (size_t i = 0; i < c->said.n; i++)
+        assert_null(strstr(c->said.items[i], "cannot be evicted"));
+    cluster_free(c);
+    metrics_free(all);
+}
+
 /* Nor is the job placed that has waited for them: it is told when it may have others go again. */
 static void what_was_in_vain_is_told(void **state)
 {
@@ -567,6 +597,7 @@ int main(void)
         cmocka_unit_test(several_hold_places),
         cmocka_unit_test(everybody_is_told),
         cmocka_unit_test(those_who_are_kept_for_too_long_are_told),
+        cmocka_unit_test(late_answers_are_waited_for),
         cmocka_unit_test(what_was_in_vain_is_told),
         cmocka_unit_test(those_who_are_not_asked_are_told),
         cmocka_unit_test(jobs_are_told_of_those_whose_room_nobody_wants),
