@@ -290,6 +290,7 @@ static struct census_class *class_late(struct cache *cache, struct pod_class *cl
         cache->census->uncounted--;
         if (!task->node)
             continue;
+        cache_log_node(cache, task->node); /* tables may add up the same term already */
         carry_terms(task, task->node, 1);
         note_placed(cache->census, entry, true);
     }

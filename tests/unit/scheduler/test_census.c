@@ -156,6 +156,71 @@ static void terms_have_a_limit(void **state)
     cluster_free(c);
 }
 
+/* A pod that runs there by another's doing. */
+static void run_elsewhere(struct cluster *c, const char *name, const char *node, const char *spec)
+{
+    struct test_pod *pod = add_pod_labelled(c, name, name, "w", "", spec);
+    snprintf(pod->node, sizeof(pod->node), "%s", node);
+    pod->phase = "Running";
+    show_pod(c, pod);
+}
+
+static void add_host(struct cluster *c, unsigned i, const char *cpu)
+{
+    cleanup_free char *name = xasprintf("n%u", i);
+    cleanup_free char *labels = xasprintf("\"kubernetes.io/hostname\":\"n%u\"", i);
+    cleanup_free char *allocatable = xasprintf("\"cpu\":\"%s\",\"pods\":\"110\"", cpu);
+    add_node_json(c, name, labels, "", allocatable);
+}
+
+/* Nodes of 2, 8 and 4 CPUs, and so many without room that a table is not made anew for the few
+ * that change. */
+static void add_hosts(struct cluster *c)
+{
+    add_host(c, 0, "2");
+    add_host(c, 1, "8");
+    add_host(c, 2, "4");
+    for (unsigned i = 3; i < 40; i++)
+        add_host(c, i, "10m");
+}
+
+/* "first" and "stranger" keep the same others away from their nodes; the latter is counted only
+ * when "filler", which has two terms of the four there may be, is gone. */
+static void who_counts_late_keeps_others_away_from_then_on(void **state)
+{
+    (void)state;
+    static const char term[] =
+        "\"affinity\":{\"podAntiAffinity\":{"
+        "\"requiredDuringSchedulingIgnoredDuringExecution\":[{" OURS HOST "}";
+    cleanup_free char *apart = xasprintf(CPU("1") ",%s]}}", term);
+    cleanup_free char *twice = xasprintf(CPU("6") ",%s,{" OURS ZONE "}]}}", term);
+    struct cluster *c = cluster_new(NULL);
+    census_of(c)->most = 4;
+    add_host(c, 0, "2");
+    add_app(c, "first", 1, "", apart);
+    struct test_group *filler = add_pest(c, "filler", "1", "a", 2);
+    run(c);
+    assert_int_equal(c->binds, 2);
+    add_hosts(c);
+    run_elsewhere(c, "stranger", "n1", twice);
+    add_app(c, "before", 1, "\"app\":\"a\"", CPU("1"));
+    run(c);
+    add_app(c, "plug", 1, "", CPU("3"));
+    run(c);
+    assert_string_equal(find_pod(c, "before-0")->node, "n2");
+    assert_string_equal(find_pod(c, "plug-0")->node, "n2");
+    assert_int_equal(census_of(c)->uncounted, 1);
+    end_pods_of(c, filler, true);
+    add_app(c, "alike", 1, "", twice);
+    struct test_group *after = add_app(c, "after", 1, "\"app\":\"a\"", CPU("1"));
+    run(c);
+    assert_int_equal(census_of(c)->uncounted, 0);
+    assert_int_equal(bound(c, after->name, NULL), 0);
+    assert_says(after, "2 node(s) didn't satisfy existing pods anti-affinity rules");
+    check(c);
+    cluster_free(c);
+}
+
 /* A namespace is news where that changes who is meant, which may take several of its kind. */
 static void namespaces_are_news_where_they_matter(void **state)
 {
@@ -225,6 +290,7 @@ int main(void)
         cmocka_unit_test(nobody_is_near_without_a_label),
         cmocka_unit_test(nodes_take_their_labels_along),
         cmocka_unit_test(terms_have_a_limit),
+        cmocka_unit_test(who_counts_late_keeps_others_away_from_then_on),
         cmocka_unit_test(namespaces_are_news_where_they_matter),
         cmocka_unit_test(tables_have_a_limit),
     };
