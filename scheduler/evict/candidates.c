@@ -429,6 +429,20 @@ static void add_pod(struct evict_plan *plan, const struct pod_class *cls, const 
             sign * resource_set_get(&pod->cls->request, cls->request.items[i].id);
 }
 
+/* The pods of a job that are on the node of one of them, without those that are options of their
+ * own unless `all`. */
+static void add_job_there(struct evict_plan *plan, const struct pod_class *cls,
+                          const struct evict_candidate *one, bool all, int sign)
+{
+    const uint32_t node = one->node->index;
+    for (uint32_t at = plan->node_first[node]; at < plan->node_first[node + 1]; at++) {
+        const struct evict_candidate *candidate = &plan->candidates.items[plan->by_node[at]];
+        if (candidate->owner == one->owner && evict_is_there(candidate) &&
+            (all || !candidate->single))
+            add_pod(plan, cls, candidate->task->pod, sign);
+    }
+}
+
 /* What an option says of this node: of a job that goes whole, all its pods there that no option
  * before names. */
 static void add_option(struct evict_plan *plan, const struct pod_class *cls, size_t option,
@@ -436,16 +450,20 @@ static void add_option(struct evict_plan *plan, const struct pod_class *cls, siz
 {
     const struct evict_option *chosen = &plan->options.items[option];
     const struct evict_candidate *first = &plan->candidates.items[chosen->candidate];
-    uint32_t node = first->node->index;
-    if (!chosen->whole) {
+    if (chosen->whole)
+        add_job_there(plan, cls, first, false, sign);
+    else
         add_pod(plan, cls, first->task->pod, sign);
-        return;
-    }
-    for (uint32_t at = plan->node_first[node]; at < plan->node_first[node + 1]; at++) {
-        const struct evict_candidate *candidate = &plan->candidates.items[plan->by_node[at]];
-        if (candidate->owner == first->owner && evict_is_there(candidate) && !candidate->single)
-            add_pod(plan, cls, candidate->task->pod, sign);
-    }
+}
+
+bool evict_suffices(struct evict_plan *plan, const struct evict_option *option,
+                    const struct pod_class *cls)
+{
+    const struct evict_candidate *first = &plan->candidates.items[option->candidate];
+    evict_cache(plan)->work++;
+    note_lacks(plan, first->node, cls);
+    add_job_there(plan, cls, first, true, -1);
+    return lacks_nothing(plan);
 }
 
 bool evict_estimate(struct evict_plan *plan, const struct sched_node *node,

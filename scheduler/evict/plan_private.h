@@ -90,6 +90,10 @@ struct evict_trial {
     struct evict_site *site; /* borrowed */
     size_t from;             /* its units: those from there on */
     size_t at;               /* into the options, then the order of units: what comes next */
+    size_t first;            /* 0, or number of the option that goes first, from 1 on */
+    size_t refused;          /* likewise of the first whole job that was not let go, which may be
+                              * because of those before it */
+    bool failed;             /* it is tried once more with another one first, if any may do */
 };
 
 /* How far finding out is whether a unit may stay: all placements are taken back and made anew. */
@@ -221,6 +225,11 @@ void evict_list_options(struct evict_plan *plan, uint32_t node);
 bool evict_estimate(struct evict_plan *plan, const struct sched_node *node,
                     const struct pod_class *cls, struct evict_cost *ret_cost);
 
+/* Whether room for such a pod comes on the option's node when all of its job goes that is there,
+ * and nobody else, judged likewise. */
+bool evict_suffices(struct evict_plan *plan, const struct evict_option *option,
+                    const struct pod_class *cls);
+
 /* ---- units.c ---------------------------------------------------------------------------------
  */
 
@@ -232,7 +241,8 @@ bool evict_lets_go(struct evict_plan *plan, const struct sched_task *victim,
                    enum eviction_extent extent);
 /* Which of the options that are single pods plugins let go, into plan->may by option. */
 void evict_ask(struct evict_plan *plan, const struct sched_task *task);
-/* Takes away what an option says, as a new unit; false when it must stay. */
+/* Takes away what an option says, as a new unit; false when it must stay. That plugins do not let
+ * go a whole job holds for the plan only where nobody was taken away on trial before. */
 bool evict_take(struct evict_plan *plan, const struct evict_option *option,
                 const struct sched_task *task);
 /* Brings a unit back; takes it away again. */

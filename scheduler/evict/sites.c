@@ -121,15 +121,26 @@ static bool fits_on(struct evict_plan *plan, const struct sched_node *node)
            evict_allows(plan, plan->sites_group);
 }
 
+/* The option that comes next, NULL when all have had their turn. */
+static const struct evict_option *next_option(struct evict_plan *plan)
+{
+    struct evict_trial *trial = &plan->trial;
+    while (trial->at < plan->options.n + (trial->first > 0)) {
+        const size_t turn = trial->at++;
+        const size_t at = !trial->first ? turn : turn ? turn - 1 : trial->first - 1;
+        if (plan->may.items[at] && (!turn || at + 1 != trial->first))
+            return &plan->options.items[at];
+    }
+    return NULL;
+}
+
 void evict_step_take(struct evict_plan *plan)
 {
     struct evict_trial *trial = &plan->trial;
     const struct sched_node *node = node_of(plan, trial->site);
-    while (trial->at < plan->options.n) {
-        const size_t at = trial->at++;
-        const struct evict_option *option = &plan->options.items[at];
-        if (plan->may.items[at] && evict_take(plan, option, evict_next_of(plan->sites_group)) &&
-            fits_on(plan, node)) {
+    const struct evict_option *option;
+    while ((option = next_option(plan))) {
+        if (evict_take(plan, option, evict_next_of(plan->sites_group)) && fits_on(plan, node)) {
             evict_order_units(plan, trial->from);
             trial->at = 0;
             plan->stage = EVICT_KEEP;
@@ -138,7 +149,26 @@ void evict_step_take(struct evict_plan *plan)
         if (option->whole)
             return;
     }
+    trial->failed = true;
     plan->stage = EVICT_DROP;
+}
+
+/* Who has not been let go may be without those that went before: number of the option that goes
+ * first then, 0: none. These are the jobs that make the room by themselves, or else, once, the
+ * first that was refused. */
+static size_t next_first(struct evict_plan *plan)
+{
+    const struct evict_trial *trial = &plan->trial;
+    if (!trial->failed || !trial->refused)
+        return 0;
+    for (size_t i = trial->first; i < plan->options.n; i++) {
+        const struct evict_option *option = &plan->options.items[i];
+        const uint32_t owner = plan->candidates.items[option->candidate].owner;
+        if (option->whole && !plan->owners.items[owner].refused &&
+            evict_suffices(plan, option, plan->sites_group->cls))
+            return i + 1;
+    }
+    return trial->first ? 0 : trial->refused;
 }
 
 /* ---- the one that was tried ------------------------------------------------------------------ */
@@ -230,5 +260,8 @@ void evict_step_drop(struct evict_plan *plan)
         if (whole)
             return;
     }
-    plan->stage = EVICT_TRY;
+    const size_t first = next_first(plan);
+    plan->trial =
+        (struct evict_trial){.site = plan->trial.site, .from = plan->trial.from, .first = first};
+    plan->stage = first ? EVICT_TAKE : EVICT_TRY;
 }

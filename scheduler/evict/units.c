@@ -132,14 +132,17 @@ static bool count_whole(struct evict_plan *plan, const struct evict_owner *owner
 
 /* Whether all that is still there of a job may go; then it is counted. */
 static bool may_take_whole(struct evict_plan *plan, struct evict_owner *owner,
-                           const struct sched_task *task)
+                           const struct evict_option *option, const struct sched_task *task)
 {
     if (owner->refused || !count_whole(plan, owner))
         return false;
-    owner->refused = !lets_go_whole(plan, owner, task);
-    if (owner->refused)
-        uncount(plan, owner, owner->first + owner->n);
-    return !owner->refused;
+    if (lets_go_whole(plan, owner, task))
+        return true;
+    uncount(plan, owner, owner->first + owner->n);
+    owner->refused = plan->units.n == plan->trial.from;
+    if (!owner->refused && !plan->trial.refused)
+        plan->trial.refused = (size_t)(option - plan->options.items) + 1;
+    return false;
 }
 
 static bool take_whole(struct evict_plan *plan, const struct evict_option *option,
@@ -147,7 +150,7 @@ static bool take_whole(struct evict_plan *plan, const struct evict_option *optio
 {
     uint32_t number = plan->candidates.items[option->candidate].owner;
     struct evict_owner *owner = &plan->owners.items[number];
-    if (!may_take_whole(plan, owner, task))
+    if (!may_take_whole(plan, owner, option, task))
         return false;
     vec_push(&plan->units,
              ((struct evict_unit){number, option->candidate, true, true, evict_cost_none}));

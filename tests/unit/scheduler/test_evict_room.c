@@ -142,6 +142,49 @@ static void queues_take_back_what_they_deserve(void **state)
     cluster_free(c);
 }
 
+/* Queue a deserves 3 CPUs and has 4. The spare pod would be the cheapest, but is too small, and
+ * without it a has what it deserves, so that the gang stays; as things are the gang may go. */
+static void a_spare_pod_is_no_shield_for_a_gang(void **state)
+{
+    (void)state;
+    struct cluster *c = plans_new(limited);
+    plans_node(c, "n0", 3, "");
+    plans_node(c, "n1", 4, "");
+    plans_queue(c, "a", "\"deserved\":{\"cpu\":\"3\"}");
+    plans_queue(c, "t", "\"deserved\":{\"cpu\":\"4\"}");
+    put_job(c, .name = "spare", .queue = "a", .min = 0);
+    put_pod(c, .name = "spare-0", .job = "spare", .node = "n0", .cpu = "1", .ran = 1);
+    put_job(c, .name = "gang", .queue = "a", .min = 2);
+    put_pods(c, 2, .job = "gang", .node = "n0", .cpu = "1", .ran = 10);
+    put_job(c, .name = "stays", .queue = "a", .min = 1,
+            .meta = ",\"annotations\":{\"volcano.sh/preemptable\":\"false\"}");
+    put_pods(c, 1, .job = "stays", .node = "n1", .cpu = "1", .ran = 10);
+    put_job(c, .name = "has", .queue = "t", .min = 1);
+    put_pods(c, 1, .job = "has", .node = "n1", .cpu = "2", .ran = 10);
+    put_job(c, .name = "p", .queue = "t", .min = 1);
+    put_pods(c, 1, .job = "p", .cpu = "2");
+    plans_assert(c, "p", RECLAIM, "decided: gang-0* gang-1* -> p-0@n0");
+    cluster_free(c);
+}
+
+/* The same of a small gang that would be cheaper than the one that has the room. */
+static void a_small_gang_is_no_shield_for_a_large_one(void **state)
+{
+    (void)state;
+    struct cluster *c = plans_new(limited);
+    plans_node(c, "n0", 4, "");
+    plans_queue(c, "a", "\"deserved\":{\"cpu\":\"3\"}");
+    plans_queue(c, "t", "\"deserved\":{\"cpu\":\"4\"}");
+    put_job(c, .name = "small", .queue = "a", .min = 1);
+    put_pods(c, 1, .job = "small", .node = "n0", .cpu = "1", .ran = 1);
+    put_job(c, .name = "large", .queue = "a", .min = 3, .priority = 1);
+    put_pods(c, 3, .job = "large", .node = "n0", .cpu = "1", .ran = 10);
+    put_job(c, .name = "p", .queue = "t", .min = 1);
+    put_pods(c, 1, .job = "p", .cpu = "3");
+    plans_assert(c, "p", RECLAIM, "decided: large-0* large-1* large-2* -> p-0@n0");
+    cluster_free(c);
+}
+
 /* A gang of 8 makes room for 6 more than the queue deserves. */
 static void room_that_others_leave_is_not_had_beyond_that(void **state)
 {
@@ -477,6 +520,8 @@ int main(void)
         cmocka_unit_test(what_does_not_run_gives_its_room_back_too),
         cmocka_unit_test(gangs_of_which_not_all_run_give_it_back),
         cmocka_unit_test(queues_take_back_what_they_deserve),
+        cmocka_unit_test(a_spare_pod_is_no_shield_for_a_gang),
+        cmocka_unit_test(a_small_gang_is_no_shield_for_a_large_one),
         cmocka_unit_test(room_that_others_leave_is_not_had_beyond_that),
         cmocka_unit_test(a_gang_that_is_beyond_in_part_goes_whole),
         cmocka_unit_test(a_gang_goes_with_all_kinds_of_its_pods),
