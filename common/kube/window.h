@@ -15,7 +15,8 @@
  * or 5 s: a webhook answers so, too, for one namespace alone.
  *
  * Classes go in the order of enum window_class, except that after two requests of other classes one
- * delete or create goes that has waited at least 50 ms, and after eight one status. WINDOW_EVENT
+ * delete or create goes, once some have waited for 50 ms, and after eight one status, no more than
+ * one in 50 ms. WINDOW_EVENT
  * only goes when nothing else waits, one at a time, and rests after one that took more than 1.5
  * times what they take at best, for eight times the excess (1 s at most): the server may be busy
  * with what other processes wait for. WINDOW_LEASE has two slots of its own and is held back by

@@ -37,6 +37,7 @@ struct window_lane {
     uint64_t waiting, sent; /* waiting includes the delayed */
     uint64_t served_pick;   /* number of the last pick of all classes that was ours ... */
     int64_t served_ns;      /* ... or when the lane last began to wait, and when that was */
+    int64_t ready_ns;       /* when it last began to wait */
 };
 
 struct window {

@@ -11,9 +11,9 @@
 #define PASSED_NS (50 * NSEC_PER_MSEC)
 
 /*
- * After so many picks of others a lower class gets one, if it has been without one for PASSED_NS.
+ * After so many picks of others a lower class gets one, if somebody has waited in it for PASSED_NS.
  * Pods are not to stand still while PodGroups are made: with 10,000 jobs of one pod those never
- * end.
+ * end. Of statuses, which are merged while they wait, one goes in that time at most.
  */
 static const unsigned passed_picks[WINDOW_CLASS_COUNT] = {
     [WINDOW_DELETE] = 2, [WINDOW_CREATE] = 2, [WINDOW_STATUS] = 8};
@@ -144,7 +144,7 @@ void window_queue_push(struct window *window, struct window_request *request)
     bool flow_waited = !list_empty(head);
 
     if (list_empty(&lane->ready)) {
-        lane->served_ns = loop_now(window->loop);
+        lane->ready_ns = lane->served_ns = loop_now(window->loop);
         lane->served_pick = window->picks;
     }
     if (request->again)
@@ -198,8 +198,9 @@ struct window_request *window_queue_pick(struct window *window, struct window_la
 
 static bool is_passed_over(const struct window *window, const struct window_lane *lane)
 {
+    int64_t since_ns = lane->cls == WINDOW_STATUS ? lane->served_ns : lane->ready_ns;
     return window->picks - lane->served_pick >= passed_picks[lane->cls] &&
-           loop_now(window->loop) - lane->served_ns >= PASSED_NS;
+           loop_now(window->loop) - since_ns >= PASSED_NS;
 }
 
 struct window_lane *window_queue_lane(struct window *window)
