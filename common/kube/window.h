@@ -14,13 +14,12 @@
  * nothing but 429, or cannot be reached, nothing else is tried either until that time has passed,
  * or 5 s: a webhook answers so, too, for one namespace alone.
  *
- * Classes go in the order of enum window_class, except that after two requests of other classes one
- * delete or create goes, once some have waited for 50 ms, and after eight one status, no more than
- * one in 50 ms. WINDOW_EVENT
- * only goes when nothing else waits, one at a time, and rests after one that took more than 1.5
- * times what they take at best, for eight times the excess (1 s at most): the server may be busy
- * with what other processes wait for. WINDOW_LEASE has two slots of its own and is held back by
- * neither limit, QPS, fence nor faults.
+ * Classes go in the order of enum window_class, except that one delete or create goes for each
+ * request of the highest class that waits, once some have waited for 50 ms, and after eight
+ * requests one status, no more than one in 50 ms. WINDOW_EVENT only goes when nothing else waits,
+ * one at a time, and rests after one that took more than 1.5 times what they take at best, for
+ * eight times the excess (1 s at most): the server may be busy with what other processes wait for.
+ * WINDOW_LEASE has two slots of its own and is held back by neither limit, QPS, fence nor faults.
  *
  * No write of a process may take effect after its Lease has ended. So the fence is asked when a
  * request is about to be sent, on a fresh clock; a request is aborted after timeout_ns, and with

@@ -55,6 +55,7 @@ struct window {
     double event_least;         /* what an event takes at best, nanoseconds; 0: not known */
     int64_t full_ns;            /* when a request last had to wait for the limit alone */
     uint64_t picks;             /* of all classes but leases */
+    bool passed;                /* the last of them was not of the highest class that waited */
     uint64_t next_sequence;     /* of requests and flows */
     struct loop_timer wake;     /* the next delayed request, token or end of a hold or rest */
     struct loop_deferred pump;

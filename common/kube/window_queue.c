@@ -11,12 +11,14 @@
 #define PASSED_NS (50 * NSEC_PER_MSEC)
 
 /*
- * After so many picks of others a lower class gets one, if somebody has waited in it for PASSED_NS.
- * Pods are not to stand still while PodGroups are made: with 10,000 jobs of one pod those never
- * end. Of statuses, which are merged while they wait, one goes in that time at most.
+ * After so many picks of others a lower class gets one, if somebody has waited in it for PASSED_NS,
+ * and the pick before was none of that kind. Pods are not to fall behind while PodGroups are made:
+ * with 10,000 jobs of one pod those never end, and jobs that have entered their queue would wait
+ * for ever more seconds for their pods. Of statuses, which are merged while they wait, one goes in
+ * that time at most.
  */
 static const unsigned passed_picks[WINDOW_CLASS_COUNT] = {
-    [WINDOW_DELETE] = 2, [WINDOW_CREATE] = 2, [WINDOW_STATUS] = 8};
+    [WINDOW_DELETE] = 1, [WINDOW_CREATE] = 1, [WINDOW_STATUS] = 8};
 
 static const struct window_flow *flow_of(const struct heap_node *node, enum window_class cls)
 {
@@ -181,6 +183,15 @@ static struct window_flow *pick_flow(struct window_lane *lane)
     return flow;
 }
 
+/* Whether a higher class waits. */
+static bool passes_others(const struct window *window, const struct window_lane *lane)
+{
+    bool waits = false;
+    for (int cls = WINDOW_LEASE + 1; cls < (int)lane->cls && !waits; cls++)
+        waits = !list_empty(&window->lanes[cls].ready);
+    return waits;
+}
+
 struct window_request *window_queue_pick(struct window *window, struct window_lane *lane)
 {
     if (list_empty(&lane->ready))
@@ -189,8 +200,10 @@ struct window_request *window_queue_pick(struct window *window, struct window_la
     struct window_request *request =
         container_of(flow->waiting[lane->cls].next, struct window_request, link);
     window_queue_remove(window, request);
-    if (lane->cls != WINDOW_LEASE)
+    if (lane->cls != WINDOW_LEASE) {
         window->picks++;
+        window->passed = passes_others(window, lane);
+    }
     lane->served_pick = window->picks;
     lane->served_ns = loop_now(window->loop);
     return request;
@@ -213,8 +226,8 @@ struct window_lane *window_queue_lane(struct window *window)
             continue;
         if (!first)
             first = lane;
-        else if (cls != WINDOW_EVENT && is_passed_over(window, lane) &&
-                 (!passed || lane->served_ns < passed->served_ns))
+        else if (cls != WINDOW_EVENT && !window->passed && is_passed_over(window, lane) &&
+                 (!passed || lane->served_pick < passed->served_pick))
             passed = lane;
     }
     return passed ? passed : first;
