@@ -199,6 +199,11 @@ bool window_cancel(struct window *window, struct window_request *request)
     return !sent;
 }
 
+bool window_is_sent(const struct window_request *request)
+{
+    return request->state == WINDOW_INFLIGHT;
+}
+
 bool window_cancel_if_waiting(struct window *window, struct window_request *request)
 {
     return request->state != WINDOW_INFLIGHT && window_cancel(window, request);

@@ -155,6 +155,8 @@ struct window_request *window_submit(struct window *window, const struct window_
 bool window_cancel(struct window *window, struct window_request *request);
 /* Withdraws a request without `done` only if it has not been sent; false leaves it alone. */
 bool window_cancel_if_waiting(struct window *window, struct window_request *request);
+/* Whether it has been sent and its answer is awaited; not while it waits to be sent again. */
+bool window_is_sent(const struct window_request *request);
 
 /*
  * A fence asked before each write is sent: false holds all classes but WINDOW_LEASE back (they

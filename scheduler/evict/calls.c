@@ -150,9 +150,14 @@ static void refuse(struct evict_call *call, const char *why)
     give_up(call, why);
 }
 
+bool evict_call_asks(const struct evict_call *call)
+{
+    return call->read || (call->request && window_is_sent(call->request));
+}
+
 void evict_call_tire(struct evict_call *call)
 {
-    if (call->request || call->read)
+    if (evict_call_asks(call))
         return; /* the answer tells */
     call->decision->pointless = true;
     if (call->tired)

@@ -338,7 +338,7 @@ int64_t evictor_look(const struct scheduler *scheduler, const struct sched_job *
          link = link->next) {
         const struct evict_call *call = const_container_of(link, struct evict_call, link);
         int64_t ends = evict_call_ends(call);
-        if (!call->taken_ns && ends < next)
+        if (!call->taken_ns && !evict_call_asks(call) && ends < next)
             next = ends;
     }
     return next;

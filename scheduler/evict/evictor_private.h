@@ -76,6 +76,8 @@ void evict_call_start(struct scheduler *scheduler, struct evict_decision *decisi
 /* Loop time at which it will have been asked for long enough. While it waits for its turn that time
  * moves on: nobody has asked it then. */
 int64_t evict_call_ends(const struct evict_call *call);
+/* Whether an answer is under way; it wakes the job that waits for it. */
+bool evict_call_asks(const struct evict_call *call);
 /* That time is over: its decision is in vain, which is said once. Nothing is done while an answer
  * is under way, for that may be that the pod goes. */
 void evict_call_tire(struct evict_call *call);
