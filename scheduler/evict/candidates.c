@@ -462,7 +462,10 @@ bool evict_suffices(struct evict_plan *plan, const struct evict_option *option,
     const struct evict_candidate *first = &plan->candidates.items[option->candidate];
     evict_cache(plan)->work++;
     note_lacks(plan, first->node, cls);
-    add_job_there(plan, cls, first, true, -1);
+    if (option->whole)
+        add_job_there(plan, cls, first, true, -1);
+    else
+        add_pod(plan, cls, first->task->pod, -1);
     return lacks_nothing(plan);
 }
 

@@ -327,7 +327,6 @@ void evict_plan_free(struct evict_plan *plan)
     vec_clear(&plan->options);
     vec_clear(&plan->asked);
     vec_clear(&plan->answers);
-    vec_clear(&plan->may);
     vec_clear(&plan->lacks);
     buf_clear(&plan->why);
     free(plan);

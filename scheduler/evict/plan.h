@@ -21,7 +21,10 @@
  *   5. lost work exactly; then the node with the lower index.
  *
  * For each pod the cheapest node is taken, where the victims are those in order of cost up to the
- * one with which the pod fits, less those that turn out not to be needed, the costliest first.
+ * one with which the pod fits, less those that turn out not to be needed, the costliest first. Each
+ * is asked for as things are by then; where plugins refused one because of those before it, the
+ * node is tried anew, a few times at most, with one going first that makes the room by itself, or
+ * with the first that was refused. (Other orders, which might do, are not tried.)
  * In the end every unit is looked at again, the costliest first: one without which the job has its
  * places all the same is spared, and a job that is gone goes only in part when that is enough. So
  * none of the victims is in vain, and where the job's pods are alike no set with a lower highest

@@ -91,9 +91,10 @@ struct evict_trial {
     size_t from;             /* its units: those from there on */
     size_t at;               /* into the options, then the order of units: what comes next */
     size_t first;            /* 0, or number of the option that goes first, from 1 on */
-    size_t refused;          /* likewise of the first whole job that was not let go, which may be
+    size_t refused;          /* likewise of the first that plugins did not let go, which may be
                               * because of those before it */
-    bool failed;             /* it is tried once more with another one first, if any may do */
+    unsigned again;          /* how often it was tried anew */
+    bool failed;             /* it is once more, with another one first, if any may do */
 };
 
 /* How far finding out is whether a unit may stay: all placements are taken back and made anew. */
@@ -170,7 +171,6 @@ struct evict_plan {
     VEC(struct evict_option) options; /* scratch */
     VEC(const struct sched_task *) asked;
     VEC(bool) answers; /* to plan->asked */
-    VEC(bool) may;     /* by option */
     VEC(int64_t) lacks;
     struct buf why;
 };
@@ -239,8 +239,6 @@ bool evict_keeps(struct evict_plan *plan, const struct sched_job *job);
  * that waits, by itself or as a part of its job: else it does not go with others either. */
 bool evict_lets_go(struct evict_plan *plan, const struct sched_task *victim,
                    enum eviction_extent extent);
-/* Which of the options that are single pods plugins let go, into plan->may by option. */
-void evict_ask(struct evict_plan *plan, const struct sched_task *task);
 /* Takes away what an option says, as a new unit; false when it must stay. That plugins do not let
  * go a whole job holds for the plan only where nobody was taken away on trial before. */
 bool evict_take(struct evict_plan *plan, const struct evict_option *option,

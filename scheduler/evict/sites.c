@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #define SITES_STEP 64 /* nodes looked at in one step */
+#define AGAIN_MOST 8  /* times a node is tried anew with another victim first */
 
 /* ---- what room costs ------------------------------------------------------------------------- */
 
@@ -109,7 +110,6 @@ void evict_step_try(struct evict_plan *plan)
         return;
     }
     evict_list_options(plan, node->index);
-    evict_ask(plan, evict_next_of(plan->sites_group));
     plan->trial = (struct evict_trial){.site = site, .from = plan->units.n};
     plan->stage = EVICT_TAKE;
 }
@@ -128,7 +128,7 @@ static const struct evict_option *next_option(struct evict_plan *plan)
     while (trial->at < plan->options.n + (trial->first > 0)) {
         const size_t turn = trial->at++;
         const size_t at = !trial->first ? turn : turn ? turn - 1 : trial->first - 1;
-        if (plan->may.items[at] && (!turn || at + 1 != trial->first))
+        if (!turn || at + 1 != trial->first)
             return &plan->options.items[at];
     }
     return NULL;
@@ -153,18 +153,18 @@ void evict_step_take(struct evict_plan *plan)
     plan->stage = EVICT_DROP;
 }
 
-/* Who has not been let go may be without those that went before: number of the option that goes
- * first then, 0: none. These are the jobs that make the room by themselves, or else, once, the
- * first that was refused. */
+/* Who was refused might go if others had not gone before: number of the option that goes first
+ * then, 0: none. These are such as make the room by themselves, or else, once, the first that was
+ * refused. */
 static size_t next_first(struct evict_plan *plan)
 {
     const struct evict_trial *trial = &plan->trial;
-    if (!trial->failed || !trial->refused)
+    if (!trial->failed || !trial->refused || trial->again == AGAIN_MOST)
         return 0;
-    for (size_t i = trial->first; i < plan->options.n; i++) {
+    for (size_t i = trial->first ? trial->first : 1; i < plan->options.n; i++) {
         const struct evict_option *option = &plan->options.items[i];
         const uint32_t owner = plan->candidates.items[option->candidate].owner;
-        if (option->whole && !plan->owners.items[owner].refused &&
+        if (!(option->whole && plan->owners.items[owner].refused) &&
             evict_suffices(plan, option, plan->sites_group->cls))
             return i + 1;
     }
@@ -261,7 +261,9 @@ void evict_step_drop(struct evict_plan *plan)
             return;
     }
     const size_t first = next_first(plan);
-    plan->trial =
-        (struct evict_trial){.site = plan->trial.site, .from = plan->trial.from, .first = first};
+    plan->trial = (struct evict_trial){.site = plan->trial.site,
+                                       .from = plan->trial.from,
+                                       .first = first,
+                                       .again = plan->trial.again + 1};
     plan->stage = first ? EVICT_TAKE : EVICT_TRY;
 }

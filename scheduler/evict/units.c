@@ -67,16 +67,13 @@ bool evict_lets_go(struct evict_plan *plan, const struct sched_task *victim,
     return lets && budgets_let_go(plan, victim);
 }
 
-void evict_ask(struct evict_plan *plan, const struct sched_task *task)
+/* Whether plugins let go a pod by itself, as things are. */
+static bool lets_go_single(struct evict_plan *plan, const struct sched_task *victim,
+                           const struct sched_task *task)
 {
-    size_t single = 0;
-    plan->asked.n = plan->may.n = 0;
-    for (size_t i = 0; i < plan->options.n; i++)
-        if (!plan->options.items[i].whole)
-            vec_push(&plan->asked, plan->candidates.items[plan->options.items[i].candidate].task);
-    (void)ask(plan, task, EVICT_SINGLE);
-    for (size_t i = 0; i < plan->options.n; i++)
-        vec_push(&plan->may, plan->options.items[i].whole || plan->answers.items[single++]);
+    plan->asked.n = 0;
+    vec_push(&plan->asked, victim);
+    return ask(plan, task, EVICT_SINGLE) == 1;
 }
 
 /* Whether plugins let go all that is still there of a job. */
@@ -130,6 +127,17 @@ static bool count_whole(struct evict_plan *plan, const struct evict_owner *owner
     return true;
 }
 
+/* Whether nobody was taken away on trial yet: a refusal is not because of others then. Notes which
+ * option was the first that was refused where that may be otherwise. */
+static bool is_final(struct evict_plan *plan, const struct evict_option *option)
+{
+    struct evict_trial *trial = &plan->trial;
+    bool final = plan->units.n == trial->from;
+    if (!final && !trial->refused)
+        trial->refused = (size_t)(option - plan->options.items) + 1;
+    return final;
+}
+
 /* Whether all that is still there of a job may go; then it is counted. */
 static bool may_take_whole(struct evict_plan *plan, struct evict_owner *owner,
                            const struct evict_option *option, const struct sched_task *task)
@@ -139,9 +147,20 @@ static bool may_take_whole(struct evict_plan *plan, struct evict_owner *owner,
     if (lets_go_whole(plan, owner, task))
         return true;
     uncount(plan, owner, owner->first + owner->n);
-    owner->refused = plan->units.n == plan->trial.from;
-    if (!owner->refused && !plan->trial.refused)
-        plan->trial.refused = (size_t)(option - plan->options.items) + 1;
+    owner->refused = is_final(plan, option);
+    return false;
+}
+
+/* The same of a pod by itself. */
+static bool may_take_single(struct evict_plan *plan, const struct sched_task *victim,
+                            const struct evict_option *option, const struct sched_task *task)
+{
+    if (!budget_tally_take(&plan->tally, victim->pod))
+        return false;
+    if (lets_go_single(plan, victim, task))
+        return true;
+    budget_tally_give_back(&plan->tally, victim->pod);
+    (void)is_final(plan, option);
     return false;
 }
 
@@ -175,7 +194,7 @@ bool evict_take(struct evict_plan *plan, const struct evict_option *option,
         return false; /* it went with its job */
     if (option->whole)
         return take_whole(plan, option, task);
-    if (!budget_tally_take(&plan->tally, candidate->task->pod))
+    if (!may_take_single(plan, candidate->task, option, task))
         return false;
     vec_push(&plan->units,
              ((struct evict_unit){candidate->owner, option->candidate, false, true, option->cost}));

@@ -142,16 +142,15 @@ static void queues_take_back_what_they_deserve(void **state)
     cluster_free(c);
 }
 
-/* Queue a deserves 3 CPUs and has 4. The spare pod would be the cheapest, but is too small, and
- * without it a has what it deserves, so that the gang stays; as things are the gang may go. */
-static void a_spare_pod_is_no_shield_for_a_gang(void **state)
+/* Queue a deserves 3 CPUs and has 4, of which 3 fill n0: a spare pod and a gang of two; t has 2 of
+ * the `n1` CPUs of n1, where the fourth one stays. */
+static struct cluster *spare_and_gang(int n1, const char *t)
 {
-    (void)state;
     struct cluster *c = plans_new(limited);
     plans_node(c, "n0", 3, "");
-    plans_node(c, "n1", 4, "");
+    plans_node(c, "n1", n1, "");
     plans_queue(c, "a", "\"deserved\":{\"cpu\":\"3\"}");
-    plans_queue(c, "t", "\"deserved\":{\"cpu\":\"4\"}");
+    plans_queue(c, "t", t);
     put_job(c, .name = "spare", .queue = "a", .min = 0);
     put_pod(c, .name = "spare-0", .job = "spare", .node = "n0", .cpu = "1", .ran = 1);
     put_job(c, .name = "gang", .queue = "a", .min = 2);
@@ -161,6 +160,15 @@ static void a_spare_pod_is_no_shield_for_a_gang(void **state)
     put_pods(c, 1, .job = "stays", .node = "n1", .cpu = "1", .ran = 10);
     put_job(c, .name = "has", .queue = "t", .min = 1);
     put_pods(c, 1, .job = "has", .node = "n1", .cpu = "2", .ran = 10);
+    return c;
+}
+
+/* The spare pod would be the cheapest, but is too small, and without it a has what it deserves, so
+ * that the gang stays; as things are the gang may go. */
+static void a_spare_pod_is_no_shield_for_a_gang(void **state)
+{
+    (void)state;
+    struct cluster *c = spare_and_gang(4, "\"deserved\":{\"cpu\":\"4\"}");
     put_job(c, .name = "p", .queue = "t", .min = 1);
     put_pods(c, 1, .job = "p", .cpu = "2");
     plans_assert(c, "p", RECLAIM, "decided: gang-0* gang-1* -> p-0@n0");
@@ -182,6 +190,38 @@ static void a_small_gang_is_no_shield_for_a_large_one(void **state)
     put_job(c, .name = "p", .queue = "t", .min = 1);
     put_pods(c, 1, .job = "p", .cpu = "3");
     plans_assert(c, "p", RECLAIM, "decided: large-0* large-1* large-2* -> p-0@n0");
+    cluster_free(c);
+}
+
+/* And so is a small pod none for a large one. */
+static void a_small_pod_is_no_shield_for_a_large_one(void **state)
+{
+    (void)state;
+    struct cluster *c = plans_new(limited);
+    plans_node(c, "n0", 4, "");
+    plans_queue(c, "a", "\"deserved\":{\"cpu\":\"3\"}");
+    plans_queue(c, "t", "\"deserved\":{\"cpu\":\"3\"}");
+    put_job(c, .name = "small", .queue = "a", .min = 0);
+    put_pod(c, .name = "small-0", .job = "small", .node = "n0", .cpu = "1", .ran = 1);
+    put_job(c, .name = "large", .queue = "a", .min = 0, .priority = 1);
+    put_pod(c, .name = "large-0", .job = "large", .node = "n0", .cpu = "3", .ran = 1);
+    put_job(c, .name = "p", .queue = "t", .min = 1);
+    put_pods(c, 1, .job = "p", .cpu = "3");
+    plans_assert(c, "p", RECLAIM, "decided: large-0 -> p-0@n0");
+    cluster_free(c);
+}
+
+/* Where the gang and the spare pod would both have to go, the queue has what it deserves before the
+ * second of them, whichever that is. */
+static void nobody_goes_beyond_what_is_deserved_after_a_gang(void **state)
+{
+    (void)state;
+    struct cluster *c = spare_and_gang(5, "\"deserved\":{\"cpu\":\"5\"}");
+    put_job(c, .name = "p", .queue = "t", .min = 1);
+    put_pods(c, 1, .job = "p", .cpu = "3");
+    plans_assert(c, "p", RECLAIM, "nothing");
+    put_job(c, .name = "spare", .queue = "a", .min = 0, .priority = 1); /* the gang is cheaper */
+    plans_assert(c, "p", RECLAIM, "nothing");
     cluster_free(c);
 }
 
@@ -522,6 +562,8 @@ int main(void)
         cmocka_unit_test(queues_take_back_what_they_deserve),
         cmocka_unit_test(a_spare_pod_is_no_shield_for_a_gang),
         cmocka_unit_test(a_small_gang_is_no_shield_for_a_large_one),
+        cmocka_unit_test(a_small_pod_is_no_shield_for_a_large_one),
+        cmocka_unit_test(nobody_goes_beyond_what_is_deserved_after_a_gang),
         cmocka_unit_test(room_that_others_leave_is_not_had_beyond_that),
         cmocka_unit_test(a_gang_that_is_beyond_in_part_goes_whole),
         cmocka_unit_test(a_gang_goes_with_all_kinds_of_its_pods),
