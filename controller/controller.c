@@ -446,6 +446,7 @@ void controller_free(struct controller *controller)
     loop_deferred_cancel(&controller->pass);
     map_clear_with(&controller->by_uid, free_control);
     map_clear(&controller->by_name);
+    job_metrics_clear(&controller->job_metrics);
     for (size_t i = 0; i < SHARD_COUNT; i++)
         window_clear_gate(controller->window, &controller->gates[i]);
     informers_clear(&controller->informers);

@@ -27,6 +27,7 @@ struct metrics;
 /* Families of metrics about jobs; NULL without a registry. */
 struct job_metrics {
     struct metric *completed, *failed, *pod_latency, *shards;
+    struct map ended; /* "NS/NAME\nQUEUE" of the jobs that have series, the first to end first */
 };
 
 struct controller {

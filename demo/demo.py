@@ -315,9 +315,11 @@ def take_down(cluster, code):
 
 def say_how_to_reach(cluster):
     """What a person needs to know about what stays."""
+    health = cluster.product.scheduler.flags["healthz-address"]
     say(f"\nEverything is left running. To look at it:\n"
         f"  {cluster.kubectl_words()} -n {NAMESPACE} get vcjob,podgroup,pod\n"
         f"  export KUBECONFIG={cluster.plane.kubeconfig()}\n"
+        f"  curl http://{health}/explain/{NAMESPACE}/{TOO_LARGE}    # why it waits\n"
         f"Logs: {FOLDER / 'log'}\n"
         f"To take it down: ./demo.sh --stop")
 

@@ -143,6 +143,7 @@ struct job_taking {
     int64_t again_ns; /* loop time before which it is not looked at again */
     int64_t due_ns;   /* loop time at which it is, though nothing has changed */
     uint16_t vain;
+    uint8_t outcome; /* enum evict_outcome of evict/plan.h, the last time */
 };
 
 /* By kind of eviction; plugin.h names them. */

@@ -2,6 +2,7 @@
  * The account of one job. See explain.h.
  */
 #include "scheduler/explain.h"
+#include "scheduler/actions/taking.h"
 #include "scheduler/evict/evictor.h"
 #include "scheduler/fit.h"
 #include "scheduler/holds.h"
@@ -325,6 +326,8 @@ static void explain(const struct scheduler *scheduler, const struct sched_job *j
     add_attempts(scheduler, job, out);
     add_holds(scheduler, job, out);
     evictor_explain(scheduler, job, out);
+    if (!job->decision && job->count[TASK_PENDING])
+        taking_explain(scheduler, job, out);
     add_timeout(scheduler, job, out);
     add_pods(job, out);
     add_all_needs(scheduler, job, out);

@@ -218,9 +218,6 @@ static void *app_start(struct process *process, struct error *err)
         return NULL;
     struct app *app = xnew(struct app);
     app->process = process;
-    /* The Lease of a scheduler of one other name is called after it. */
-    if (options.names.n == 1 && strcmp(process->options.lease_name, DEFAULT_SCHEDULER_NAME) == 0)
-        process->options.lease_name = options.names.items[0];
     struct sched_config *config = first_config(app, err);
     if (!config) {
         conf_file_free(app->conf);

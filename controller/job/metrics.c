@@ -26,9 +26,41 @@ void job_metrics_init(struct job_metrics *job_metrics, struct metrics *metrics)
                                      "Shards of the jobs that this process writes for.", NULL);
 }
 
+static void drop_series(struct job_metrics *metrics, const char *name, const char *queue)
+{
+    const char *const values[] = {name, queue};
+    metric_remove(metrics->completed, values);
+    metric_remove(metrics->failed, values);
+}
+
+/* The first of those that have series have them no more. */
+static void drop_first(struct job_metrics *metrics)
+{
+    size_t position = 0;
+    struct str key = STR_NULL, name = STR_NULL;
+    (void)map_next(&metrics->ended, &position, &key, NULL);
+    cleanup_free char *both = str_dup(key);
+    struct str queue = str_of(both);
+    (void)str_split(&queue, '\n', &name);
+    cleanup_free char *first = str_dup(name);
+    drop_series(metrics, first, queue.p);
+    (void)map_del(&metrics->ended, str_of(both));
+}
+
+/* It has series from now on. */
+static void note_ended(struct job_metrics *metrics, const char *name, const char *queue)
+{
+    cleanup_free char *key = xasprintf("%s\n%s", name, queue);
+    if (map_has(&metrics->ended, str_of(key)))
+        return;
+    (void)map_set(&metrics->ended, str_of(key), NULL);
+    if (map_count(&metrics->ended) > JOB_METRICS_MOST)
+        drop_first(metrics);
+}
+
 void job_metrics_phase(const struct job_control *control, enum job_phase phase)
 {
-    const struct job_metrics *metrics = &control->controller->job_metrics;
+    struct job_metrics *metrics = &control->controller->job_metrics;
     struct metric *metric = phase == JOB_COMPLETED ? metrics->completed
                             : phase == JOB_FAILED  ? metrics->failed
                                                    : NULL;
@@ -36,6 +68,7 @@ void job_metrics_phase(const struct job_control *control, enum job_phase phase)
     if (!metric)
         return;
     cleanup_free char *name = xasprintf("%s/%s", control->ns, control->name);
+    note_ended(metrics, name, control->job->queue);
     metric_add(metric, (const char *const[]){name, control->job->queue}, 1);
 }
 
@@ -52,14 +85,18 @@ void job_metrics_shards(const struct controller *controller, shard_set set)
         metric_set(controller->job_metrics.shards, NULL, __builtin_popcountll(set));
 }
 
-void job_metrics_gone(const struct controller *controller, const struct job *job)
+void job_metrics_gone(struct controller *controller, const struct job *job)
 {
-    const struct job_metrics *metrics = &controller->job_metrics;
+    struct job_metrics *metrics = &controller->job_metrics;
     cleanup_free char *name = xasprintf("%s/%s", job->meta.ns, job->meta.name);
-    const char *const values[] = {name, job->queue};
+    cleanup_free char *key = xasprintf("%s\n%s", name, job->queue);
+    if (!map_has(&metrics->ended, str_of(key)))
+        return;
+    (void)map_del(&metrics->ended, str_of(key));
+    drop_series(metrics, name, job->queue);
+}
 
-    if (metrics->completed)
-        metric_remove(metrics->completed, values);
-    if (metrics->failed)
-        metric_remove(metrics->failed, values);
+void job_metrics_clear(struct job_metrics *job_metrics)
+{
+    map_clear(&job_metrics->ended);
 }

@@ -107,10 +107,12 @@ int64_t taking_look(const struct scheduler *scheduler, const struct sched_job *j
 }
 
 static void note_vain(struct scheduler *scheduler, struct sched_job *job, enum eviction_kind kind,
-                      int64_t due_ns)
+                      const struct evict_plan *plan)
 {
     struct loop *loop = scheduler->params.loop;
     struct job_taking *last = &job->taking[kind];
+    int64_t due_ns = evict_plan_due(plan);
+    last->outcome = (uint8_t)evict_plan_outcome(plan);
     int64_t delay = backoff_delay(VAIN_FIRST, VAIN_MOST, last->vain);
     last->again_ns = loop_now(loop) + delay;
     last->due_ns =
@@ -119,6 +121,22 @@ static void note_vain(struct scheduler *scheduler, struct sched_job *job, enum e
     cache_dirty(&scheduler->cache, job); /* its timer follows */
     if (last->vain < UINT16_MAX)
         last->vain++;
+}
+
+void taking_explain(const struct scheduler *scheduler, const struct sched_job *job, struct buf *out)
+{
+    static const char *const actions[] = {[EVICT_PREEMPT] = "preempt",
+                                          [EVICT_RECLAIM] = "reclaim",
+                                          [EVICT_GANG_PREEMPT] = "gangpreempt",
+                                          [EVICT_GANG_RECLAIM] = "gangreclaim"};
+    static const char *const outcomes[] = {
+        [EVICT_NOTHING] = "on no node would those who may be evicted for it make enough room",
+        [EVICT_NO_NEED] = "it has room once the pods are gone that are on their way out",
+        [EVICT_REFUSED] = "its queue may have no more, or nobody may be evicted for its pods"};
+    for (int kind = 0; kind < JOB_TAKING_COUNT; kind++)
+        if (job->taking[kind].vain && sched_config_has_action(scheduler->config, actions[kind]))
+            buf_printf(out, "evicts:    nobody (%s): %s\n", actions[kind],
+                       outcomes[job->taking[kind].outcome]);
 }
 
 static bool may_take(struct scheduler *scheduler, const struct taking *taking,
@@ -173,7 +191,7 @@ static void end_plan(struct scheduler *scheduler, struct taking *taking)
                config_job_ready(scheduler->config, job)) {
         vec_push(&taking->again, job);
     } else {
-        note_vain(scheduler, job, taking->type->kind, evict_plan_due(taking->plan));
+        note_vain(scheduler, job, taking->type->kind, taking->plan);
     }
     evict_plan_free(taking->plan);
     taking->plan = NULL;

@@ -29,6 +29,11 @@ void taking_close(struct action *action);
  * for never. */
 int64_t taking_look(const struct scheduler *scheduler, const struct sched_job *job);
 
+/* Why nobody is evicted for the job, a line for each action that has looked for somebody in vain
+ * since it last found one. */
+void taking_explain(const struct scheduler *scheduler, const struct sched_job *job,
+                    struct buf *out);
+
 /* For struct action_type. */
 void *taking_begin(struct scheduler *scheduler, const struct taking_type *type);
 bool taking_step(struct scheduler *scheduler, void *state);

@@ -355,7 +355,8 @@ def test_subresources(plane):
 
 
 def test_examples_fit_the_schema(plane):
-    paths = {"Queue": QUEUES, "Job": JOBS, "ConfigMap": "/api/v1/namespaces/default/configmaps"}
+    paths = {"Queue": QUEUES, "Job": JOBS, "ConfigMap": "/api/v1/namespaces/default/configmaps",
+             "PriorityClass": "/apis/scheduling.k8s.io/v1/priorityclasses"}
     for path in sorted((ROOT / "manifests/examples").glob("*.yaml")):
         for document in yaml.safe_load_all(path.read_text()):
             dry(plane, paths[document["kind"]], document)

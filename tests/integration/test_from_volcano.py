@@ -25,6 +25,12 @@ NS = "team"
 # Commands that wait for pods of Deployments, or read their logs.
 NEEDS_PODS = ("--for=condition=Available", " logs ")
 COMMANDS = ("bus.volcano.sh", "v1alpha1", "commands")
+OURS = [f"/api/v1/namespaces/{SYSTEM}/{path}" for path in (
+    "serviceaccounts/volcano-scheduler", "configmaps/volcano-scheduler-configmap",
+    "services/volcano-admission-service")]
+OURS += [f"/apis/rbac.authorization.k8s.io/v1/{path}" for path in (
+    "clusterroles/volcano-controllers-ssh", "clusterrolebindings/volcano-scheduler-role",
+    f"namespaces/{SYSTEM}/rolebindings/volcano-admission")]
 HOOKS = "/apis/admissionregistration.k8s.io/v1/{}webhookconfigurations"
 
 
@@ -40,11 +46,23 @@ def commands(section):
     return [line for line in joined if not any(word in line for word in NEEDS_PODS)]
 
 
+def unanswered(plane):
+    """The registrations that refuse what they are asked about, since the Deployment of the webhook has no pods."""
+    deployments = plane.request("GET", f"/apis/apps/v1/namespaces/{SYSTEM}/deployments")["items"]
+    if any(one["metadata"]["name"] == "volcano-admission" and one["spec"]["replicas"] for one in deployments):
+        return []
+    return [one["metadata"]["name"] for kind in ("mutating", "validating")
+            for one in plane.request("GET", HOOKS.format(kind))["items"]
+            if any(hook["failurePolicy"] == "Fail" for hook in one["webhooks"])]
+
+
 def run(plane, lines):
+    """Nothing is refused between any two of them."""
     for line in lines:
         done = subprocess.run(["bash", "-c", line], cwd=ROOT, capture_output=True, text=True, check=False, timeout=180,
                               env={**os.environ, **plane.env()})
         assert done.returncode == 0, f"{line}: {done.stderr}"
+        assert not unanswered(plane), f"after {line}"
 
 
 def applied(plane, objects):
@@ -235,6 +253,10 @@ def test_the_way_back(moved, pumice):
     run(moved.plane, commands("Back"))
     for kind in ("mutating", "validating"):
         assert moved.plane.request("GET", HOOKS.format(kind))["items"] == []
+    for path in OURS:
+        with pytest.raises(ApiError) as gone:
+            moved.plane.request("GET", path)
+        assert gone.value.code == 404, path
     applied(moved.plane, installation())
     for part in ("scheduler", "controllers", "admission"):
         found = moved.plane.request("GET", f"/apis/apps/v1/namespaces/{SYSTEM}/deployments/volcano-{part}")

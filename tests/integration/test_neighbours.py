@@ -4,7 +4,9 @@ the pods of the gang itself, and it is placed whole or not at all."""
 from collections import Counter
 
 import pytest
+import yaml
 
+from harness import ROOT
 from harness.objects import job, pod, task
 from harness.placing import per_node, settled, told
 from harness.wait import wait_until
@@ -52,6 +54,18 @@ def zones(api, pool):
 def per_zone(api, ns, name, found):
     """How many pods of a job each zone has."""
     return Counter(found[one["spec"]["nodeName"]] for one in api.bound_pods(ns, name))
+
+
+def test_the_example_has_a_node_for_each_pod(api, ns, pool):
+    made = yaml.safe_load((ROOT / "manifests" / "examples" / "apart.yaml").read_text())
+    nodes = pool(4, cpu="32")
+    api.cordon(nodes[0])
+    api.create_job(ns, made)
+    told(api, ns, "apart", "3 node(s) didn't match pod anti-affinity rules")
+    settled(api, ns, {"apart": 0})
+    api.cordon(nodes[0], False)
+    settled(api, ns, {"apart": 4})
+    assert per_node(api, ns, "apart") == [1, 1, 1, 1]
 
 
 def test_anti_affinity_gives_each_pod_a_node_or_none_any(api, ns, pool):

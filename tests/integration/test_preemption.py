@@ -8,7 +8,9 @@ import time
 
 import kubernetes
 import pytest
+import yaml
 
+from harness import ROOT
 from harness.objects import job, task
 from harness.placing import settled, told
 from harness.proxy import build, proxied
@@ -95,6 +97,22 @@ def nobody_goes(api, ns, seconds=6):
 
 def retries(api, ns, name):
     return api.job(ns, name)["status"].get("retryCount", 0)
+
+
+def test_the_example_makes_room_for_the_urgent(api, ns, pool, priorities, pumice):
+    """Its priority class has another name here, since it is the whole cluster's."""
+    path = ROOT / "manifests" / "examples" / "preemption.yaml"
+    graded_class, patient, urgent = yaml.safe_load_all(path.read_text())
+    urgent["spec"]["priorityClassName"] = priorities(urgent=graded_class["value"])["urgent"]
+    pool(10, conf=PRIORITIES, cpu="32")
+    api.create_job(ns, patient)
+    running(api, ns, "patient", 20)
+    api.create_job(ns, urgent)
+    running(api, ns, "urgent", 4)
+    assert len(evicted(api, ns)) == 4
+    running(api, ns, "patient", 20, timeout=90)  # when the urgent one has ended
+    status = api.job(ns, "patient")["status"]  # restarts, of which none counts
+    assert status["retryCount"] == int(status["controlledResources"]["evicted"])
 
 
 def test_three_priorities_in_one_queue(api, ns, pool, priorities, pumice):

@@ -90,3 +90,26 @@ def test_a_node_selector_that_is_none(start, selector):
     process, log = start("--leader-elect=false", f"--node-selector={selector}")
     assert process.wait(30) == 1
     assert f'flag --node-selector: "{selector}" is not key:value' in log().replace('\\"', '"')
+
+
+@pytest.fixture
+def scheduler(pumice):
+    """The scheduler, whose flags are as before when the test ends."""
+    before = dict(pumice.scheduler.flags)
+    yield pumice.scheduler
+    pumice.scheduler.flags = before
+    pumice.scheduler.restart()
+
+
+def test_the_lease_has_one_name_whatever_that_of_the_scheduler(controlplane, scheduler):
+    """Else a rollout that changes the name would have two that decide, and the second no right to its Lease."""
+    leases = "/apis/coordination.k8s.io/v1/namespaces/volcano-system/leases"
+
+    def holders():
+        return {one["metadata"]["name"]: one["spec"].get("holderIdentity")
+                for one in controlplane.request("GET", leases)["items"]}
+    before = holders()["volcano"]
+    scheduler.flags["scheduler-name"] = "other"
+    scheduler.restart()
+    wait_until(lambda: holders()["volcano"] not in (before, "", None), 30, lambda: f"another leader: {holders()}")
+    assert "other" not in holders()

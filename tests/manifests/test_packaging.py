@@ -354,8 +354,27 @@ def test_the_port_of_the_webhook(base):
 
 
 def test_host_network():
-    spec = pod(render.helm(values={"webhook": {"hostNetwork": True}}), "webhook")
+    """Its ports are those of its node, where no second replica has room."""
+    objects = render.helm(values={"webhook": {"hostNetwork": True}})
+    spec = pod(objects, "webhook")
     assert spec["hostNetwork"] and spec["dnsPolicy"] == "ClusterFirstWithHostNet"
+    assert strategy(objects)["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}
+    given = {"type": "Recreate"}
+    assert strategy(render.helm(values={"webhook": {"hostNetwork": True, "strategy": given}})) == given
+
+
+def strategy(objects):
+    return objects["Deployment", "volcano-admission"]["spec"]["strategy"]
+
+
+def test_every_program_may_take_the_time_that_it_needs_to_stop(base):
+    for part in ("scheduler", "controllers", "admission"):
+        assert base["Deployment", f"volcano-{part}"]["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] == 40
+
+
+def test_it_is_not_installed_where_the_leases_of_kubernetes_are():
+    with pytest.raises(RuntimeError, match="give Pumice a namespace of its own"):
+        render.helm(namespace="kube-system")
 
 
 def test_pods_mutate_is_served_and_registered(base):

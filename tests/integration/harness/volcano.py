@@ -17,6 +17,8 @@ PATHS = {"jobs/mutate": ("mutatejob", "batch.volcano.sh", "v1alpha1", "jobs", ["
          "queues/validate": ("validatequeue", "scheduling.volcano.sh", "v1beta1", "queues",
                              ["CREATE", "UPDATE", "DELETE"]),
          "podgroups/validate": ("validatepodgroup", "scheduling.volcano.sh", "v1beta1", "podgroups", ["CREATE"]),
+         "pods/mutate": ("mutatepod", "", "v1", "pods", ["CREATE"]),
+         "pods/validate": ("validatepod", "", "v1", "pods", ["CREATE"]),
          # Of a name that another registration has, too.
          "jobflows/validate": ("validatejob", "flow.volcano.sh", "v1alpha1", "jobflows", ["CREATE"])}
 
@@ -50,6 +52,9 @@ def registration(path):
                           "clientConfig": {"caBundle": "Tm90IG91cnM=", "service": {
                               "name": "volcano-admission-service", "namespace": SYSTEM, "path": f"/{path}",
                               "port": 443}},
+                          "namespaceSelector": {"matchExpressions": [
+                              {"key": "kubernetes.io/metadata.name", "operator": "NotIn",
+                               "values": [SYSTEM, "kube-system"]}]},
                           "rules": [{"apiGroups": [group], "apiVersions": [version], "resources": [resource],
                                      "operations": operations, "scope": "*"}]}]}
 

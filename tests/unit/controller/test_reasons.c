@@ -4,7 +4,7 @@
  */
 #include "play.h"
 
-#include "ops/metrics.h"
+#include "controller/job/metrics.h"
 
 /* ---- the scheduler's reason -------------------------------------------------------------------
  */
@@ -221,6 +221,37 @@ static void ends_and_latencies_are_counted(void **state)
     server_begin(server);
 }
 
+/* Finished jobs that nobody deletes are no more than so many lines for each scrape. */
+static void the_last_jobs_to_end_have_series(void **state)
+{
+    struct server *server = *state;
+    struct metrics *metrics = metrics_new();
+    struct job job = {.queue = "default"};
+    struct job_control control = {.controller = server->controller, .ns = "n", .job = &job};
+    struct metric *completed;
+
+    controller_set_metrics(server->controller, metrics);
+    completed = server->controller->job_metrics.completed;
+    for (unsigned i = 0; i < JOB_METRICS_MOST + 2; i++) {
+        char name[32], whole[40];
+        snprintf(name, sizeof(name), "j%u", i);
+        snprintf(whole, sizeof(whole), "n/%s", name);
+        const char *const values[] = {whole, "default"};
+        control.name = name;
+        job_metrics_phase(&control, JOB_COMPLETED);
+        job_metrics_phase(&control, JOB_COMPLETED);
+        assert_true(metric_value(completed, values) == 2);
+    }
+    assert_true(metric_value(completed, (const char *const[]){"n/j1", "default"}) == 0);
+    assert_true(metric_value(completed, (const char *const[]){"n/j2", "default"}) == 2);
+    cleanup_buf struct buf page = BUF_INIT((size_t)1 << 20);
+    metrics_print(metrics, &page);
+    assert_false(has(buf_str(&page), "\"n/j1\""));
+    server_end(server);
+    metrics_free(metrics);
+    server_begin(server);
+}
+
 static void failures_are_counted(void **state)
 {
     static const char *const values[] = {"n/j", "default"};
@@ -258,6 +289,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_pod_that_cannot_be_deleted_is_told_of, server_setup,
                                         server_teardown),
         cmocka_unit_test_setup_teardown(ends_and_latencies_are_counted, server_setup,
+                                        server_teardown),
+        cmocka_unit_test_setup_teardown(the_last_jobs_to_end_have_series, server_setup,
                                         server_teardown),
         cmocka_unit_test_setup_teardown(failures_are_counted, server_setup, server_teardown),
     };

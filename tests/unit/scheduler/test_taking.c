@@ -5,6 +5,7 @@
 #include "cluster.h"
 
 #include "scheduler/evict/evictor.h"
+#include "scheduler/explain.h"
 
 bool __wrap_evictor_decide(struct scheduler *scheduler, struct sched_job *job,
                            struct evict_plan *plan, const char *action, size_t *cursor);
@@ -68,6 +69,13 @@ static struct cluster *world_new(const char *conf, const char *labels, int64_t a
     return c;
 }
 
+static bool is_explained(const struct cluster *c, const char *line)
+{
+    cleanup_buf struct buf page = BUF_INIT(1 << 20);
+    assert_int_equal(explain_page(STR("/explain/ns/high"), STR(""), &page, c->scheduler), 200);
+    return str_find(buf_str(&page), str_of(line)) >= 0;
+}
+
 static void a_cooldown_that_ends_is_noticed(void **state)
 {
     (void)state;
@@ -76,8 +84,30 @@ static void a_cooldown_that_ends_is_noticed(void **state)
     cache_budgets_known(&c->scheduler->cache);
     run_for(c, 40 * NSEC_PER_SEC);
     assert_int_equal(decisions, 0);
+    assert_true(is_explained(c, "evicts:    nobody (preempt): on no node would those who may be "
+                                "evicted for it make enough room\n"));
     run_for(c, 20 * NSEC_PER_SEC);
     assert_true(decisions > 0);
+    assert_false(is_explained(c, "nobody"));
+    cluster_free(c);
+}
+
+/* Nobody is evicted for those whose priority class says so. */
+static void who_may_have_nobody_evicted_is_told(void **state)
+{
+    (void)state;
+    struct cluster *c = world_new(CONF(""), "", 10);
+    cache_budgets_known(&c->scheduler->cache);
+    add_group(c, "meek", "\"minMember\":1,\"priorityClassName\":\"high\"");
+    add_pod_spec(c, "meek-0", "meek", "w",
+                 ",\"preemptionPolicy\":\"Never\",\"containers\":[{\"resources\":{\"requests\":{"
+                 "\"cpu\":\"1\"}}}]");
+    run(c);
+    cleanup_buf struct buf page = BUF_INIT(1 << 20);
+    assert_int_equal(explain_page(STR("/explain/ns/meek"), STR(""), &page, c->scheduler), 200);
+    assert_true(str_find(buf_str(&page),
+                         STR("evicts:    nobody (preempt): its queue may have no more, or nobody "
+                             "may be evicted for its pods\n")) >= 0);
     cluster_free(c);
 }
 
@@ -123,6 +153,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cooldown_that_ends_is_noticed),
+        cmocka_unit_test(who_may_have_nobody_evicted_is_told),
         cmocka_unit_test(budgets_that_let_go_are_noticed),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
