@@ -566,3 +566,8 @@ void membership_missing(const struct membership *membership, struct buf *missing
 {
     informers_missing(&membership->informers, missing);
 }
+
+void membership_watches(const struct membership *membership, informers_watch_fn *see, void *arg)
+{
+    informers_watches(&membership->informers, see, arg);
+}
