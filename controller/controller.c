@@ -292,6 +292,11 @@ void controller_missing(struct controller *controller, struct buf *missing)
     informers_missing(&controller->informers, missing);
 }
 
+void controller_watches(const struct controller *controller, informers_watch_fn *see, void *arg)
+{
+    informers_watches(&controller->informers, see, arg);
+}
+
 /* ---- life --------------------------------------------------------------------------------------
  */
 

@@ -84,6 +84,8 @@ void controller_set_leading(struct controller *controller, bool leading);
 bool controller_ready(const struct controller *controller);
 /* Appends what is not yet complete; nothing means ready. */
 void controller_missing(struct controller *controller, struct buf *missing);
+/* See informers_watches. */
+void controller_watches(const struct controller *controller, informers_watch_fn *see, void *arg);
 
 /* ---- for adopt.c: what the stores' handlers do -------------------------------------------------
  */

@@ -119,6 +119,15 @@ static void ready(void *arg, struct buf *missing)
         membership_missing(app->membership, missing);
 }
 
+static void watches(void *arg, informers_watch_fn *see, void *see_arg)
+{
+    const struct app *app = arg;
+
+    controller_watches(app->controller, see, see_arg);
+    if (app->membership)
+        membership_watches(app->membership, see, see_arg);
+}
+
 static void leading(void *arg, bool is_leading)
 {
     struct app *app = arg;
@@ -195,6 +204,7 @@ int main(int argc, char **argv)
                      .verbosity = 3},
         .start = start,
         .ready = ready,
+        .watches = watches,
         .leading = leading,
         .elect = elect,
         .may_write = may_write,

@@ -235,6 +235,12 @@ static void app_ready(void *arg, struct buf *missing)
     informers_missing(&app->informers, missing);
 }
 
+static void app_watches(void *arg, informers_watch_fn *see, void *see_arg)
+{
+    const struct app *app = arg;
+    informers_watches(&app->informers, see, see_arg);
+}
+
 static void app_leading(void *arg, bool leading)
 {
     struct app *app = arg;
@@ -277,6 +283,7 @@ int main(int argc, char **argv)
                      .lease_name = DEFAULT_SCHEDULER_NAME},
         .start = app_start,
         .ready = app_ready,
+        .watches = app_watches,
         .leading = app_leading,
         .stop = app_stop,
         .free = app_free,

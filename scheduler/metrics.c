@@ -18,8 +18,10 @@ static const double short_bounds[] = {0.1, 0.2, 0.5, 1,   2,    5,    10,  20,
                                       50,  100, 200, 500, 1000, 2000, 5000};
 static const double second_bounds[] = {0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1,
                                        0.2,   0.5,   1,     2,    5,    10,   30};
-static const double long_bounds[] = {10,   20,   50,    100,   200,   500,    1000,
-                                     2000, 5000, 10000, 20000, 50000, 120000, 600000};
+/* In milliseconds up to a day: jobs may wait for hours. */
+static const double long_bounds[] = {10,     20,     50,      100,      200,     500,
+                                     1000,   2000,   5000,    10000,    20000,   50000,
+                                     120000, 600000, 3600000, 14400000, 86400000};
 
 /* Jobs that hold places on nodes, and on how many. */
 static void show_holds(struct sched_metrics *metrics, const struct cache *cache)

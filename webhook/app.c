@@ -120,6 +120,14 @@ static void ready(void *arg, struct buf *missing)
         buf_add_cstr(missing, "reviews are not served yet");
 }
 
+static void watches(void *arg, informers_watch_fn *see, void *see_arg)
+{
+    const struct app *app = arg;
+    certificates_watches(app->certificates, see, see_arg);
+    feed_watches(app->queues, see, see_arg);
+    feed_watches(app->namespaces, see, see_arg);
+}
+
 /* ---- metrics ------------------------------------------------------------------------------- */
 
 static void collect(void *arg)
@@ -333,5 +341,6 @@ const struct process_spec webhook_process = {.name = "pumice-webhook",
                                              .no_window = true,
                                              .start = start,
                                              .ready = ready,
+                                             .watches = watches,
                                              .stop = stop,
                                              .free = free_app};

@@ -122,6 +122,12 @@ void certificates_missing(struct certificates *c, struct buf *missing)
                  cert_source_trouble(c->source));
 }
 
+void certificates_watches(const struct certificates *c, informers_watch_fn *see, void *arg)
+{
+    if (c->registrations)
+        registrations_watches(c->registrations, see, arg);
+}
+
 /* ---- metrics ------------------------------------------------------------------------------- */
 
 static double seconds(int64_t ns)

@@ -6,6 +6,7 @@
 #ifndef PUMICE_WEBHOOK_CERTIFICATES_H
 #define PUMICE_WEBHOOK_CERTIFICATES_H
 
+#include "kube/informer.h"
 #include "ops/metrics.h"
 #include "webhook/http/tls.h"
 #include "webhook/options.h"
@@ -30,6 +31,9 @@ void certificates_free(struct certificates *certificates);
 struct tls_credentials *certificates_current(const struct certificates *certificates);
 /* Appends why nobody should be sent here, a line for each reason. */
 void certificates_missing(struct certificates *certificates, struct buf *missing);
+/* See informers_watches. */
+void certificates_watches(const struct certificates *certificates, informers_watch_fn *see,
+                          void *arg);
 /* Adds the metrics; `metrics` ends before this does. */
 void certificates_measure(struct certificates *certificates, struct metrics *metrics);
 

@@ -170,3 +170,9 @@ void feed_missing(const struct feed *feed, struct buf *missing)
     buf_printf(missing, "the watch of %s objects has not begun%s%s\n", feed->kind->type->kind,
                *trouble ? ": " : "", trouble);
 }
+
+void feed_watches(const struct feed *feed, informers_watch_fn *see, void *arg)
+{
+    if (feed)
+        informers_watches(&feed->informers, see, arg);
+}

@@ -38,5 +38,7 @@ void feed_free(struct feed *feed);
 bool feed_ready(const struct feed *feed);
 /* What is missing until then, one line each. */
 void feed_missing(const struct feed *feed, struct buf *missing);
+/* See informers_watches; nothing of no feed. */
+void feed_watches(const struct feed *feed, informers_watch_fn *see, void *arg);
 
 #endif

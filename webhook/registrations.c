@@ -414,3 +414,8 @@ void registrations_count(const struct registrations *all, unsigned *ret_missing,
         *ret_right += config && all->wanted.n && all->items[i].right;
     }
 }
+
+void registrations_watches(const struct registrations *all, informers_watch_fn *see, void *arg)
+{
+    informers_watches(&all->informers, see, arg);
+}

@@ -12,6 +12,7 @@
 #define PUMICE_WEBHOOK_REGISTRATIONS_H
 
 #include "certs/source.h"
+#include "kube/informer.h"
 #include "loop/loop.h"
 
 struct registrations;
@@ -39,6 +40,9 @@ bool registrations_right(const struct registrations *registrations);
  */
 bool registrations_trust(const struct registrations *registrations,
                          const struct cert_set *authorities);
+/* See informers_watches. */
+void registrations_watches(const struct registrations *registrations, informers_watch_fn *see,
+                           void *arg);
 /* Configurations of enabled paths that are not there, and those that are and right, for metrics. */
 void registrations_count(const struct registrations *registrations, unsigned *ret_missing,
                          unsigned *ret_right);

@@ -40,6 +40,15 @@ void informers_missing(const struct informers *informers, struct buf *missing)
     }
 }
 
+void informers_watches(const struct informers *informers, informers_watch_fn *see, void *arg)
+{
+    for (size_t i = 0; i < informers->list.n; i++) {
+        const struct reflector *reflector = informers->list.items[i].reflector;
+        cleanup_free char *name = reflector_resource(reflector);
+        see(name, loop_now(informers->loop) - reflector_stats(reflector).fresh_ns, arg);
+    }
+}
+
 void informers_clear(struct informers *informers)
 {
     for (size_t i = 0; i < informers->list.n; i++)

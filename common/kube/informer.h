@@ -30,6 +30,10 @@ bool informers_synced(const struct informers *informers);
 /* Appends what is not yet complete, in words ("the list of Pods (forbidden: ...)"), "; " between.
  */
 void informers_missing(const struct informers *informers, struct buf *missing);
+/* Calls `see` for each resource that is followed, with its name as kubectl has it and for how long
+ * its store may have been behind the server. */
+typedef void informers_watch_fn(const char *resource, int64_t stale_ns, void *arg);
+void informers_watches(const struct informers *informers, informers_watch_fn *see, void *arg);
 /* Stops the reflectors and frees the stores. */
 void informers_clear(struct informers *informers);
 

@@ -1,6 +1,6 @@
 /*
- * Leader election: one attempt each retry period, either a GET and what follows from it, or, while
- * we lead, at once a PUT at the version last seen.
+ * Leader election: an attempt each retry period, either a GET and what follows from it, or, while
+ * we lead, at once a PUT at the version last seen. Standbys keep step with the holder.
  *
  * Safety rests on two clocks of our own. The holder counts from the moment before it sent the
  * write that succeeded; everybody else counts from the moment after they saw the Lease change. So
@@ -17,6 +17,8 @@
 
 /* The same trouble is logged again only after so long. */
 #define LOG_EVERY_NS (30 * NSEC_PER_SEC)
+/* A standby sees a renewal within this part of the retry period. */
+#define STEPS 8
 
 struct lease {
     struct loop *loop;                /* borrowed */
@@ -238,6 +240,17 @@ static int64_t patience(const struct lease *lease)
     return lease->observed_ns + duration - loop_now_fresh(lease->loop);
 }
 
+/*
+ * A standby looks again when a renewal is due, and then in small steps until it has seen it: it
+ * counts from when it saw one, so what it sees late delays its own turn.
+ */
+static int64_t next_look(const struct lease *lease)
+{
+    const int64_t period = lease->config.retry_period_ns, step = period / STEPS;
+    const bool renewed = lease->observed_ns >= lease->attempt_ns;
+    return rng_jitter(loop_rng(lease->loop), renewed ? period - step : step, 0.1);
+}
+
 /* The record is fresh: take, renew or wait. */
 static void consider(struct lease *lease)
 {
@@ -246,11 +259,11 @@ static void consider(struct lease *lease)
         return;
     }
     lose(lease, "another process holds it");
-    int64_t wait = patience(lease);
+    int64_t wait = patience(lease), look = next_look(lease);
     if (wait <= 0)
         write_lease(lease);
     else
-        loop_timer_set_earlier(lease->loop, &lease->attempt, wait);
+        loop_timer_set(lease->loop, &lease->attempt, wait < look ? wait : look);
 }
 
 static void on_got(const struct kube_result *result, void *arg)

@@ -3,7 +3,9 @@
  *
  * Expiry is judged by locally observed changes of the Lease on the loop's clock, never by the
  * timestamps in it. The holder renews every retry period; when it has not succeeded for the renew
- * deadline it has lost. Released (holderIdentity "") on a clean stop. Loop thread only.
+ * deadline it has lost. Whoever stands by looks about twice a period, and sees a renewal within an
+ * eighth of it, so that it takes over that much later than the duration at most. Released
+ * (holderIdentity "") on a clean stop. Loop thread only.
  */
 #ifndef PUMICE_KUBE_LEASE_H
 #define PUMICE_KUBE_LEASE_H

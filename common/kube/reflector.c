@@ -105,6 +105,7 @@ static void list_complete(struct reflector *reflector)
     reflector->rv = reflector->list_rv;
     reflector->stats.lists++;
     reflector->stats.synced = true;
+    reflector->stats.fresh_ns = loop_now(reflector->loop);
     reflector->trouble[0] = '\0';
     log_debug("listed %s at resourceVersion %" PRIu64 ": %zu", reflector->path, reflector->rv,
               store_count(reflector->store));
@@ -185,7 +186,7 @@ static void watch_answered(void *arg)
 
 static void advance(struct reflector *reflector, uint64_t rv)
 {
-    reflector->stats.last_event_ns = loop_now(reflector->loop);
+    reflector->stats.fresh_ns = loop_now(reflector->loop);
     if (rv <= reflector->rv)
         return;
     reflector->rv = rv;
@@ -316,6 +317,7 @@ static void watch_done(const struct kube_result *result, void *arg)
         judge_end(reflector, watch_lines_partial(&reflector->lines), &err);
     leave_watch(reflector);
     if (err.cls == ERROR_NONE) {
+        reflector->stats.fresh_ns = loop_now(reflector->loop);
         begun_well(reflector);
         go_on(reflector, has_lasted(reflector) ? 0 : REOPEN_PAUSE);
     } else {
@@ -391,6 +393,7 @@ struct reflector *reflector_new(struct loop *loop, struct kube_transport *transp
     reflector->transport = transport;
     reflector->store = store;
     reflector->path = spec->path;
+    reflector->stats.fresh_ns = loop_now(loop);
     buf_init(&reflector->selectors, LIMIT_JSON_STRING / 2);
     add_selector(reflector, "fieldSelector", spec->field_selector);
     add_selector(reflector, "labelSelector", spec->label_selector);
@@ -421,6 +424,19 @@ void reflector_free(struct reflector *reflector)
 struct reflector_stats reflector_stats(const struct reflector *reflector)
 {
     return reflector->stats;
+}
+
+/* From "/api/v1/RESOURCE" or "/apis/GROUP/VERSION/...RESOURCE". */
+char *reflector_resource(const struct reflector *reflector)
+{
+    struct str rest = str_of(reflector->path), part = STR_NULL, group = STR_NULL;
+    const bool grouped = str_starts(rest, STR("/apis/"));
+
+    for (int i = 0; str_split(&rest, '/', &part); i++) {
+        if (i == 2)
+            group = part;
+    }
+    return grouped ? xasprintf("%.*s.%.*s", STR_ARG(part), STR_ARG(group)) : str_dup(part);
 }
 
 const char *reflector_trouble(const struct reflector *reflector)

@@ -31,11 +31,15 @@ void reflector_free(struct reflector *reflector);
 
 struct reflector_stats {
     uint64_t lists, watches, events, errors; /* totals */
-    int64_t last_event_ns; /* loop_now() of the last event or bookmark, 0 before the first */
+    /* loop_now() when the store was last known to be what the server has: of the last event,
+     * bookmark, complete list or end in order of a watch; before the first, of the start. */
+    int64_t fresh_ns;
     bool synced, watching;
     bool answered; /* the server has begun to answer a watch: changes from now on will come */
 };
 struct reflector_stats reflector_stats(const struct reflector *reflector);
+/* The resource, as kubectl names it: "pods", "jobs.batch.volcano.sh". To be freed. */
+char *reflector_resource(const struct reflector *reflector);
 /* Why the resource is not being followed right now, "" when it is. Borrowed until the next turn. */
 const char *reflector_trouble(const struct reflector *reflector);
 

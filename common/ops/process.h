@@ -9,6 +9,7 @@
 #define PUMICE_OPS_PROCESS_H
 
 #include "kube/events.h"
+#include "kube/informer.h"
 #include "kube/lease.h"
 #include "ops/flags.h"
 #include "ops/http.h"
@@ -56,6 +57,8 @@ struct process_spec {
     void *(*start)(struct process *process, struct error *err);
     /* What is still missing for readiness, appended; nothing appended means ready. */
     void (*ready)(void *app, struct buf *missing);
+    /* Hands informers_watches of all that the application follows on; NULL: it follows nothing. */
+    void (*watches)(void *app, informers_watch_fn *see, void *arg);
     /* Leadership came or went; NULL for those that have none. Without --leader-elect it comes with
      * the first turn. A lost lease ends the process after this call (exit 1), so that a fresh one
      * starts clean. */

@@ -115,6 +115,22 @@ static void collect_window(struct process_frame *frame)
     metric_set(m->events_dropped, NULL, (double)event_recorder_dropped(frame->process.events));
 }
 
+/* Of several watches of one resource the one that is furthest behind counts. */
+static void see_watch(const char *resource, int64_t stale_ns, void *arg)
+{
+    struct metric *staleness = arg;
+    const char *const labels[] = {resource, NULL};
+    const double before = metric_value(staleness, labels), now = seconds(stale_ns);
+    metric_set(staleness, labels, now > before ? now : before);
+}
+
+static void collect_watches(struct process_frame *frame)
+{
+    metric_clear(frame->metrics.staleness);
+    if (frame->process.app)
+        frame->spec->watches(frame->process.app, see_watch, frame->metrics.staleness);
+}
+
 static void collect(void *arg)
 {
     struct process_frame *frame = arg;
@@ -129,6 +145,8 @@ static void collect(void *arg)
     metric_set(m->fds, NULL, open_descriptors());
     if (frame->process.window)
         collect_window(frame);
+    if (m->staleness)
+        collect_watches(frame);
     if (m->leader)
         metric_set(m->leader, NULL, frame->leading);
 }
@@ -178,6 +196,7 @@ static void make_window_metrics(struct process_frame *frame)
 static void make_metrics(struct process_frame *frame)
 {
     static const char *const build_labels[] = {"program", "version", NULL};
+    static const char *const by_resource[] = {"resource", NULL};
     struct process_metrics *m = &frame->metrics;
     struct metric *build = metric_new(frame->process.metrics, METRIC_GAUGE, "pumice_build_info",
                                       "Program and version; always 1.", build_labels);
@@ -188,6 +207,10 @@ static void make_metrics(struct process_frame *frame)
     m->turns = counter(frame, "pumice_loop_turns_total", "Turns of the event loop.");
     m->longest_turn = gauge(frame, "pumice_loop_longest_turn_seconds",
                             "Longest time that one turn kept the event loop busy.");
+    if (frame->spec->watches)
+        m->staleness =
+            metric_new(frame->process.metrics, METRIC_GAUGE, "pumice_watch_staleness_seconds",
+                       "For how long what is known may have been out of date.", by_resource);
     if (!frame->spec->no_window)
         make_window_metrics(frame);
     if (frame->process.options.leader_elect)

@@ -33,7 +33,7 @@ void probe_missing(const struct probe *probe, struct buf *missing);
 struct process_metrics {
     struct metric *turns, *longest_turn;
     struct metric *limit, *inflight, *waiting, *sent, *throttled, *failed, *latency, *floor;
-    struct metric *events_dropped, *leader;
+    struct metric *events_dropped, *leader, *staleness;
     struct metric *memory, *cpu, *fds;
 };
 

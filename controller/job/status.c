@@ -201,8 +201,16 @@ static void note_sent(struct job_control *control, const struct wanted *wanted)
         sent->event_text = explain_event_text(control, &wanted->why);
 }
 
-/* Another controller may have had the job until now, and may have said more than we have heard of:
- * so our first word is about the version that we know. */
+/*
+ * Another controller may have had the job until now, and may have said more than we have heard of:
+ * so our first word is about the version that we know. Of several that share the jobs each word is:
+ * one that gets no answer may yet take effect when the next controller has the job.
+ */
+static bool names_version(const struct job_control *control)
+{
+    return !control->status_ours || control->controller->sharded;
+}
+
 static bool render(struct buf *path, struct buf *body, void *arg)
 {
     struct job_control *control = arg;
@@ -222,7 +230,7 @@ static bool render(struct buf *path, struct buf *body, void *arg)
     json_w_object(&w);
     json_w_member_object(&w, "metadata");
     json_w_member_str(&w, "uid", str_of(control->uid));
-    if (!control->status_ours) {
+    if (names_version(control)) {
         json_w_key(&w, STR("resourceVersion"));
         json_w_strf(&w, "%llu", (unsigned long long)control->job->meta.rv);
     }

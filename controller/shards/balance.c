@@ -254,10 +254,10 @@ void shards_next_map(const struct shards *shards, const struct shard_map *before
     forget_past(ret_map);
 }
 
-bool shards_left_over(const struct shards *shards, struct shard_id *ret_id)
+bool shards_left_over(const struct shards *shards, size_t *pos, struct shard_id *ret_id)
 {
-    for (size_t i = 0; is_up_to_date(shards) && i < shards->members.n; i++) {
-        const struct shard_member *member = &shards->members.items[i];
+    while (is_up_to_date(shards) && *pos < shards->members.n) {
+        const struct shard_member *member = &shards->members.items[(*pos)++];
         if (!member->over || !member->there || shards_is_named(shards, &member->id))
             continue;
         *ret_id = member->id;

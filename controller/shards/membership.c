@@ -346,7 +346,7 @@ static void look_after_members(struct membership *membership)
         if (!map_has(&membership->calls, str_of(id.text)))
             ask(membership, &id);
     }
-    if (membership->leading && shards_left_over(&membership->shards, &id))
+    for (size_t pos = 0; membership->leading && shards_left_over(&membership->shards, &pos, &id);)
         delete_lease(membership, &id);
     const int64_t next = shards_next_ask(&membership->shards), now = loop_now_fresh(loop);
     if (next != INT64_MAX)
@@ -565,4 +565,9 @@ shard_set membership_shards(const struct membership *membership)
 void membership_missing(const struct membership *membership, struct buf *missing)
 {
     informers_missing(&membership->informers, missing);
+}
+
+void membership_watches(const struct membership *membership, informers_watch_fn *see, void *arg)
+{
+    informers_watches(&membership->informers, see, arg);
 }

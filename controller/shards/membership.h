@@ -11,6 +11,7 @@
 #define PUMICE_CONTROLLER_SHARDS_MEMBERSHIP_H
 
 #include "controller/shards/map.h"
+#include "kube/informer.h"
 #include "kube/lease.h"
 
 struct membership;
@@ -53,5 +54,7 @@ void membership_leave(struct membership *membership, loop_fn *done, void *arg);
 shard_set membership_shards(const struct membership *membership);
 /* Appends what is not yet complete. */
 void membership_missing(const struct membership *membership, struct buf *missing);
+/* See informers_watches. */
+void membership_watches(const struct membership *membership, informers_watch_fn *see, void *arg);
 
 #endif

@@ -132,8 +132,9 @@ bool shards_map_is_due(const struct shards *shards);
  */
 void shards_next_map(const struct shards *shards, const struct shard_map *before, uint64_t floor,
                      int32_t term, struct shard_map *ret_map);
-/* A member whose Lease is over and of no more use: it is to be deleted. False: none. */
-bool shards_left_over(const struct shards *shards, struct shard_id *ret_id);
+/* The next member from `*pos` on, at first 0, whose Lease is over and of no more use: it is to be
+ * deleted. False: no more. */
+bool shards_left_over(const struct shards *shards, size_t *pos, struct shard_id *ret_id);
 
 /* ---- for shards.c and balance.c ----------------------------------------------------------------
  */

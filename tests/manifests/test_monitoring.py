@@ -213,6 +213,8 @@ CASES = {
     "PumiceLoopBlocked": ([by_instance("pumice_loop_longest_turn_seconds", a=f"0.1x{ALWAYS - 10} 1.5x9")],
                           [by_instance("pumice_loop_longest_turn_seconds", a=constant(1.5)),
                            by_instance("pumice_loop_longest_turn_seconds", a=f"0.1x{ALWAYS - 10} 0.5x9")]),
+    "PumiceWatchStale": ([by_instance("pumice_watch_staleness_seconds", ',resource="pods"', a=constant(10), b=constant(121))],
+                         [by_instance("pumice_watch_staleness_seconds", ',resource="pods"', a=constant(119), b=constant(55))]),
     "PumiceWritesFail": ([writes(2)], [writes(0.5), writes(0)]),
     "PumiceWritesThrottled": ([by_instance("pumice_window_throttled_total", a=growing(60))],
                               [by_instance("pumice_window_throttled_total", a=growing(15))]),

@@ -18,7 +18,7 @@ LOCKS = ROOT / "build" / "test"
 # The files that take longer than a minute, the longest first. The others follow by name.
 LONG = ("test_preemption.py", "test_waiting.py", "test_certificates.py", "test_field_extras.py", "test_faults.py",
         "test_transport.py", "test_c1_watch.py", "test_field_jobs.py", "test_install_ways.py", "test_field_cluster.py",
-        "test_autoscalers.py", "test_install_live.py", "test_from_volcano.py", "test_shards.py")
+        "test_autoscalers.py", "test_install_live.py", "test_from_volcano.py", "test_shards.py", "test_failover.py")
 
 
 def own_folder(folder):

@@ -1,23 +1,14 @@
-"""Several active controllers (--shards): started, stopped, killed and paused one by one.
+"""Several active controllers (--shards): started, stopped, killed and paused one by one."""
 
-Each has a client certificate of its own, of the one service account, so that the audit log tells
-which of them wrote what: the API server notes the certificate's fingerprint.
-"""
-
-import hashlib
 import json
 import math
 import re
-import signal
-import ssl
 import time
 from collections import Counter
-from datetime import datetime
 
-from cluster import IDENTITIES
-
+from . import replicas
 from .objects import job, task
-from .pumice import Binary, address
+from .replicas import HARMLESS, Replica
 from .wait import wait_until
 
 LEASE = "vc-controller-manager"
@@ -26,31 +17,16 @@ TIMES = {"leader-elect-lease-duration": "4s", "leader-elect-renew-deadline": "3s
          "leader-elect-retry-period": "500ms"}
 DURATION = 4
 WINDOW = 256  # writes in flight of one member, at most
-HARMLESS = (404, 409, 422)
 
 
 class Members:
     """Active controllers in the place of that of `pumice`; none runs at first."""
 
     def __init__(self, pumice, count=3, times=None):
-        flags = {**pumice.controller.flags, **(times or TIMES), "shards": "true"}
-        del flags["kubeconfig"]  # of the one certificate that all others share
         self.plane = pumice.plane
-        self.all = [self._member(pumice, number, flags) for number in range(1, count + 1)]
+        self.all = [Replica(pumice, pumice.controller, "pumice-controllers", number, shards="true",
+                            **(times or TIMES)) for number in range(1, count + 1)]
         self.lost = 0  # times that one left because it lost a Lease
-
-    def _member(self, pumice, number, flags):
-        name = f"controller-{number}"
-        pki, user, groups = self.plane.pki, *IDENTITIES["pumice-controllers"]
-        pki.client(name, user, groups)
-        kubeconfig = pki.kubeconfig(self.plane.kubeconfig(name), self.plane.server, name)
-        member = Binary(pumice, "pumice-controller", kubeconfig or self.plane.kubeconfig(name), {
-            **flags, "healthz-address": address(), "listen-address": address()}, "listen-address",
-            replica=f"-{number}")
-        member.credential = hashlib.sha256(ssl.PEM_cert_to_DER_cert(
-            pki.crt(name).read_text())).hexdigest()
-        member.paused = False
-        return member
 
     def through(self, member, proxy):
         """From its next start on it reaches the API server through a proxy (harness/proxy.py)."""
@@ -64,43 +40,20 @@ class Members:
 
     def start(self, member):
         """Starts one, which joins by itself."""
-        member.paused = False
-        member.begins = len(member.log_text())
         member.start(ready=False)
-
-    def pause(self, member):
-        """Stops it as it stands (SIGSTOP)."""
-        member.signal(signal.SIGSTOP)
-        member.paused = True
-
-    def resume(self, member):
-        """It goes on."""
-        member.signal(signal.SIGCONT)
-        member.paused = False
 
     def revive(self, members):
         """Starts again what has left, as a Deployment does; only a lost Lease may be the reason."""
         for member in members:
             if not member.running():
-                said = member.log_text()[member.begins:]
-                assert "lost the lease" in said or "lost its Lease" in said, (
+                assert member.has_lost_its_lease(), (
                     f"{member.name} ended by itself: {member.exit_code()}, log: {member.log}")
                 self.lost += 1
                 self.start(member)
 
     def stop(self):
         """Ends all; returns the complaints."""
-        complaints = []
-        for member in self.all:
-            if member.running():
-                if member.paused:
-                    self.resume(member)
-                try:
-                    member.stop()
-                except OSError as error:
-                    complaints.append(str(error))
-            complaints.append(member.complaint())
-        return [text for text in complaints if text]
+        return replicas.stop_all(self.all)
 
     # What they say
 
@@ -134,54 +87,15 @@ class Members:
                 for name, one in self.leases().items()}
 
 
-class Record:
-    """A write in the audit log, and which member sent it."""
-
-    def __init__(self, record):
-        target, user = record.get("objectRef", {}), record.get("user", {})
-        credential = user.get("extra", {}).get("authentication.kubernetes.io/credential-id", [""])[0]
-        self.credential = credential.removeprefix("X509SHA256=")
-        self.verb, self.resource = record["verb"], target.get("resource", "")
-        self.namespace, self.name = target.get("namespace", ""), target.get("name", "")
-        self.subresource = target.get("subresource", "")
-        self.code = record.get("responseStatus", {}).get("code", 0)
-        self.begin, self.end = (datetime.fromisoformat(record[key].replace("Z", "+00:00")).timestamp()
-                                for key in ("requestReceivedTimestamp", "stageTimestamp"))
-
-    @property
-    def ok(self):
-        """True if it succeeded."""
-        return 200 <= self.code < 300
-
-    def __str__(self):
-        return (f"{self.verb} {self.resource}/{self.subresource} {self.namespace}/{self.name} "
-                f"{self.code} at {self.begin:.3f}")
-
-
-class Audit:
+class Audit(replicas.Audit):
     """What members wrote from here on."""
-
-    def __init__(self, plane):
-        self._path, self._from = plane.audit_log, plane.audit_log.stat().st_size
-
-    def records(self):
-        """All writes, in order of their arrival."""
-        with open(self._path, "rb") as file:
-            file.seek(self._from)
-            lines = [line for line in file.read().splitlines(keepends=True) if line.endswith(b"\n")]
-        found = [json.loads(line) for line in lines]
-        return sorted((Record(one) for one in found if one.get("stage") == "ResponseComplete"),
-                      key=lambda one: one.begin)
 
     def late(self, member, duration=DURATION, records=None):
         """Writes of a member that came after the Lease had ended on account of which it wrote, for
         others at least: that of the leader for queues, else its own. `records` of an earlier call
         saves reading them again."""
         ends, late = Counter(), []
-        own = [one for one in (self.records() if records is None else records)
-               if one.credential == member.credential]
-        assert own, f"{member.name} has written nothing: is it told apart?"
-        for one in own:
+        for one in self.of(member, records):
             if one.resource == "leases" and one.ok:
                 kind = "members" if re.fullmatch(f"{LEASE}-[0-9a-f]{{16}}", one.name) else one.name
                 ends[kind] = one.begin + duration
@@ -231,12 +145,12 @@ class Storm:
         """Those whose time has come go on."""
         for name, (until, member) in list(self._until.items()):
             if until <= now:
-                self.members.resume(member)
+                member.resume()
                 del self._until[name]
 
     def _trouble(self, way, member):
         if way in ("pause", "blink"):
-            self.members.pause(member)
+            member.pause()
             length = self._pause if way == "pause" else self.BLINK
             self._until[member.name] = (time.monotonic() + length, member)
             return

@@ -39,8 +39,9 @@ struct lease_client {
     uint64_t told;           /* the version that its watch is at */
     struct loop_timer tell;
     int64_t lag_ns;
-    int refuse_deletes; /* an HTTP status; 0: take them */
-    bool mute_posts;    /* they take effect, and nobody hears of it */
+    int refuse_deletes;  /* an HTTP status; 0: take them */
+    const char *undying; /* the only Lease whose deletion is refused; NULL: all are alike */
+    bool mute_posts;     /* they take effect, and nobody hears of it */
 };
 
 /* ---- watches --------------------------------------------------------------------------------- */
@@ -136,7 +137,7 @@ static inline int lease_server_delete(struct lease_client *client, const char *n
     struct lease_server *server = client->server;
     cJSON *object = map_get(&server->objects, str_of(name));
     server->deletes++;
-    if (client->refuse_deletes)
+    if (client->refuse_deletes && (!client->undying || strcmp(client->undying, name) == 0))
         return lease_server_refuse(body, client->refuse_deletes, "Forbidden");
     if (!object)
         return lease_server_refuse(body, 404, "NotFound");

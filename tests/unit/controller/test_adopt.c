@@ -182,6 +182,50 @@ static void what_the_other_said_last_is_not_overwritten(void **state)
     assert_int_equal(play_number(server, "retryCount"), 8);
 }
 
+static struct buf late; /* the body of a status write that takes effect only later */
+
+static int hold_back(struct server *server, const struct kube_call_spec *spec)
+{
+    if (spec->method != KUBE_PATCH || !has(spec->path, "/status") || late.n > 0)
+        return note(server, spec);
+    buf_add_str(&late, spec->body);
+    return 504;
+}
+
+/* A write that got no answer counts as ended, and takes effect when the next controller has
+ * written: by then it is about a version that is no more. */
+static void what_comes_late_from_the_one_before_is_refused(void **state)
+{
+    struct server *server = *state;
+    cleanup_buf struct buf answer = BUF_INIT((size_t)1 << 20);
+
+    adopt(server);
+    play_job(server, JOB(2, POLICIES(POLICY("PodFailed", "RestartTask")), TASK("w", 4, "")));
+    run(server, 5000);
+    buf_init(&late, (size_t)1 << 20);
+    server->fault = hold_back;
+    play_pod(server, "j-w-1", "Failed");
+    while (late.n == 0)
+        run(server, 5);
+    run(server, 50); /* the answer has come */
+    let_go(server);
+    run(server, 100);
+    assert_true(drained & shard_of_j());
+    server->fault = note;
+    adopt(server);
+    run(server, 10000);
+    play_pod(server, "j-w-2", "Failed");
+    run(server, 10000);
+    assert_int_equal(play_number(server, "retryCount"), 2);
+    cJSON *job = server_get(server, SERVER_JOBS, "j");
+    const int code = server_patch(server, SERVER_JOBS, job, buf_str(&late), &answer);
+    buf_clear(&late);
+    assert_int_equal(code, 409);
+    run(server, 20000);
+    assert_int_equal(play_number(server, "retryCount"), 2);
+    assert_string_equal(play_phase(server), "Running");
+}
+
 /* ---- letting go -------------------------------------------------------------------------------
  */
 
@@ -314,6 +358,7 @@ int main(void)
         TEST(the_first_write_follows_a_get),
         TEST(what_is_right_costs_no_request),
         TEST(what_the_other_said_last_is_not_overwritten),
+        TEST(what_comes_late_from_the_one_before_is_refused),
         TEST(nothing_is_left_of_what_was_let_go),
         TEST(it_is_drained_when_what_is_in_flight_has_ended),
         TEST(commands_under_way_are_let_go_as_well),

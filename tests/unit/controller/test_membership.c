@@ -207,11 +207,11 @@ static void at_rest_only_leases_are_renewed(void **state)
     start_some(3);
     const struct lease_server before = bench.server;
     run_ms(30000);
-    /* Four Leases every two seconds; the two that do not lead look at the leader's. */
+    /* Four Leases every two seconds; the two that do not lead look at the leader's, twice each. */
     assert_in_range(bench.server.puts - before.puts, 56, 62);
     assert_int_equal(bench.server.posts, before.posts);
     assert_int_equal(bench.server.deletes, 0);
-    assert_in_range(bench.server.gets - before.gets, 22, 32);
+    assert_in_range(bench.server.gets - before.gets, 44, 90);
     assert_int_equal(bench.server.lists, 3);
 }
 
@@ -338,6 +338,32 @@ static void a_refusal_to_delete_is_no_storm(void **state)
     assert_in_range(bench.server.deletes, 2, 3);
 }
 
+/* The Lease of one that ended cannot be deleted: those of others are, all the same. */
+static void one_that_cannot_be_deleted_is_in_nobodys_way(void **state)
+{
+    (void)state;
+    start_some(MOST);
+    struct member *first = leader();
+    cleanup_free char *undying = NULL;
+    for (int i = 0; i < MOST; i++) {
+        if (&bench.members[i] == first)
+            continue;
+        if (!undying)
+            undying = lease_of(&bench.members[i]);
+        end(&bench.members[i]);
+    }
+    first->client.refuse_deletes = 403;
+    first->client.undying = undying;
+    run_ms(25000);
+    assert_int_equal(share(first), SHARD_COUNT);
+    assert_int_equal(map_count(&bench.server.objects), 3); /* and those of the leader */
+    assert_true(map_has(&bench.server.objects, str_of(undying)));
+    first->client.refuse_deletes = 0;
+    run_ms(30000);
+    assert_int_equal(map_count(&bench.server.objects), 2);
+    first->client.undying = NULL;
+}
+
 /* A map that somebody wipes, or a Lease of the leader that is gone, costs a moment. */
 static void a_lost_map_is_made_anew(void **state)
 {
@@ -378,6 +404,7 @@ int main(void)
         TEST(a_lease_that_is_deleted_ends_its_process),
         TEST(a_first_lease_that_nobody_heard_of_is_left_behind),
         TEST(a_refusal_to_delete_is_no_storm),
+        TEST(one_that_cannot_be_deleted_is_in_nobodys_way),
         TEST(a_lost_map_is_made_anew),
         TEST(whoever_knows_no_shards_has_them_all),
     };

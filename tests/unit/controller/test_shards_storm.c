@@ -458,16 +458,20 @@ static void shards_step(struct process *process)
         process->leader.hurry = true;
 }
 
+static void delete_lease_of(const struct shard_id *id)
+{
+    for (size_t i = LEADER + 1; i < server.objects.n; i++) {
+        if (server.objects.items[i].exists && shard_id_equal(&server.objects.items[i].holder, id))
+            delete_object(i);
+    }
+}
+
 static void delete_step(struct process *process)
 {
     struct shard_id id;
 
-    if (!process->leader.leading || !shards_left_over(&process->shards, &id))
-        return;
-    for (size_t i = LEADER + 1; i < server.objects.n; i++) {
-        if (server.objects.items[i].exists && shard_id_equal(&server.objects.items[i].holder, &id))
-            delete_object(i);
-    }
+    for (size_t pos = 0; process->leader.leading && shards_left_over(&process->shards, &pos, &id);)
+        delete_lease_of(&id);
 }
 
 /* All is let go; when it is drained, both Leases are given up, at once here. */

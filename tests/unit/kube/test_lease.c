@@ -490,6 +490,33 @@ static void a_standby_takes_over_from_the_dead(void **state)
     assert_true(bench->b.leading);
 }
 
+/* However the standby's looks and the holder's renewals lie to each other, it sees each of these
+ * soon after it came, without looking all the time; so it takes over as soon as the duration
+ * allows. */
+static void a_standby_keeps_step_with_the_holder(void **state)
+{
+    struct bench *bench = *state;
+    for (int i = 0; i < 20; i++) {
+        join(bench, &bench->a, "a_1");
+        run_s(bench, 20); /* the one before is over */
+        assert_true(bench->a.leading);
+        run_s(bench, 0.1 * i);
+        join(bench, &bench->b, "b_1");
+        run_s(bench, 10);
+        const unsigned gets = bench->server.gets;
+        run_s(bench, 60);
+        assert_in_range(bench->server.gets - gets, 30, 90);
+        for (unsigned puts = bench->server.puts; bench->server.puts == puts;)
+            run_s(bench, 0.01);
+        leave(&bench->a); /* with its last renewal just through */
+        run_s(bench, 14.95);
+        assert_false(bench->b.leading);
+        run_s(bench, 0.45);
+        assert_true(bench->b.leading);
+        leave(&bench->b);
+    }
+}
+
 /* Whatever is lost or late, never two hold it; and when all is well, one does. */
 static void never_two(void **state)
 {
@@ -551,6 +578,7 @@ int main(void)
         TEST(release_ends_without_an_answer),
         TEST(release_without_the_lease_writes_nothing),
         TEST(a_standby_takes_over_from_the_dead),
+        TEST(a_standby_keeps_step_with_the_holder),
         TEST(never_two),
         TEST(identities_differ),
     };

@@ -175,7 +175,7 @@ static void test_lists_then_watches(void **state)
     assert_int_equal(stats.watches, 1);
     assert_int_equal(stats.events, 3);
     assert_int_equal(stats.errors, 0);
-    assert_int_equal(stats.last_event_ns, loop_now(f->loop));
+    assert_int_equal(stats.fresh_ns, loop_now(f->loop));
     assert_string_equal(reflector_trouble(f->reflector), "");
 }
 
@@ -322,6 +322,59 @@ static void test_a_dead_stream_is_given_up(void **state)
     expect_watch(f, 12);
     assert_non_null(strstr(reflector_trouble(f->reflector), "the connection is dead"));
     assert_log(f, "+a1 +b2 S ~a12");
+}
+
+static int64_t stale_s(const struct fixture *f)
+{
+    return (loop_now(f->loop) - reflector_stats(f->reflector).fresh_ns) / NSEC_PER_SEC;
+}
+
+/* News, the word that there is none, and a stream that ends as it should make what is known fresh.
+ */
+static void test_tells_how_old_its_knowledge_is(void **state)
+{
+    struct fixture *f = *state;
+    run_for(f->loop, 7 * NSEC_PER_SEC); /* the list is not answered */
+    assert_int_equal(stale_s(f), 7);
+    struct kube_call *call = listed(f);
+    assert_int_equal(stale_s(f), 0);
+    run_for(f->loop, 11 * NSEC_PER_SEC);
+    assert_int_equal(stale_s(f), 11);
+    event(call, "MODIFIED", "a", 12);
+    assert_int_equal(stale_s(f), 0);
+    run_for(f->loop, 12 * NSEC_PER_SEC);
+    manual_data(call, STR("{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":"
+                          "{\"resourceVersion\":\"12\"}}}\n"));
+    assert_int_equal(stale_s(f), 0);
+    run_for(f->loop, 13 * NSEC_PER_SEC);
+    manual_answer(call, 200, "", 0);
+    assert_int_equal(stale_s(f), 0);
+    call = expect_watch(f, 12);
+    run_for(f->loop, 14 * NSEC_PER_SEC);
+    manual_fail(call, KUBE_NOT_SENT, ERROR_RETRY); /* nothing is known by that */
+    call = expect_watch(f, 12);
+    manual_answer(call, 410, STATUS_410, 0);
+    call = expect_list(f);
+    assert_in_range(stale_s(f), 14, 16);
+    answer_list(call, NULL, NULL, 0, 90, "");
+    assert_int_equal(stale_s(f), 0);
+}
+
+static void test_names_its_resource_as_kubectl_does(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const cases[][2] = {
+        {"/api/v1/pods", "pods"},
+        {"/apis/batch.volcano.sh/v1alpha1/jobs", "jobs.batch.volcano.sh"},
+        {"/apis/coordination.k8s.io/v1/namespaces/sys/leases", "leases.coordination.k8s.io"},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const struct reflector_spec spec = {cases[i][0], NULL, NULL};
+        struct reflector *other = reflector_new(f->loop, &f->server->base, f->store, &spec);
+        cleanup_free char *name = reflector_resource(other);
+        assert_string_equal(name, cases[i][1]);
+        reflector_free(other);
+    }
 }
 
 /* C1 (e): half an event, then the end. */
@@ -621,6 +674,8 @@ int main(void)
         TEST(test_410_inside_the_stream_lists_again),
         TEST(test_410_on_a_later_page_starts_the_list_over),
         TEST(test_a_dead_stream_is_given_up),
+        TEST(test_tells_how_old_its_knowledge_is),
+        TEST(test_names_its_resource_as_kubectl_does),
         TEST(test_a_cut_event_is_fetched_again),
         TEST(test_bookmarks_move_the_start),
         TEST(test_retry_after_is_honoured),

@@ -70,6 +70,15 @@ static void app_ready(void *app, struct buf *missing)
     buf_add_cstr(missing, scenario.missing ? scenario.missing : "");
 }
 
+static void app_watches(void *app, informers_watch_fn *see, void *arg)
+{
+    (void)app;
+    see("pods", 3 * NSEC_PER_SEC, arg);
+    see("jobs.batch.volcano.sh", 0, arg);
+    see("pods", 40 * NSEC_PER_SEC, arg);
+    see("pods", 2 * NSEC_PER_SEC, arg);
+}
+
 static void app_leading(void *app, bool leading)
 {
     (void)app;
@@ -130,6 +139,7 @@ static _Noreturn void child_main(const char *const *args)
         .no_window = scenario.no_window,
         .start = app_start,
         .ready = app_ready,
+        .watches = app_watches,
         .leading = app_leading,
         .elect = scenario.own_fence ? app_elect : NULL,
         .may_write = scenario.own_fence ? app_may_write : NULL,
@@ -476,6 +486,8 @@ static void test_metrics_page(void **state)
         "\npumice_window_request_seconds_bucket{class=\"create\",le=\"0.02\"} 0\n",
         "\npumice_window_request_seconds_bucket{class=\"create\",le=\"0.05\"} 1\n",
         "\npumice_events_dropped_total 9\n",
+        "\npumice_watch_staleness_seconds{resource=\"pods\"} 40\n",
+        "\npumice_watch_staleness_seconds{resource=\"jobs.batch.volcano.sh\"} 0\n",
         "\npumice_loop_turns_total ",
         "\npumice_loop_longest_turn_seconds ",
         "\nprocess_cpu_seconds_total ",

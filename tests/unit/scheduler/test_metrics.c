@@ -156,6 +156,36 @@ static void latencies(void **state)
     metrics_free(all);
 }
 
+/* Batch jobs wait for hours: how many is to be told, too. */
+static void waits_of_hours_are_told_apart(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *created;
+        const char *first, *before; /* bound that counts it, and the last that does not */
+    } cases[] = {
+        {"2025-11-24T15:30:00Z", "3600000", "600000"},
+        {"2025-11-24T13:00:00Z", "14400000", "3600000"},
+        {"2025-11-23T20:00:00Z", "86400000", "14400000"},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct metrics *all = metrics_new();
+        struct cluster *c = counted(all);
+        cleanup_free char *meta = xasprintf(",\"creationTimestamp\":\"%s\"", cases[i].created);
+        add_nodes(c, 1, 1);
+        (void)add_group_meta(c, "a", meta, "\"minMember\":1");
+        add_pods(c, "a", "w", 1, "1");
+        run(c);
+#define BUCKET "volcano_e2e_job_scheduling_latency_milliseconds_bucket{le=\"%s\"} %d\n"
+        cleanup_free char *before = xasprintf(BUCKET, cases[i].before, 0);
+        cleanup_free char *first = xasprintf(BUCKET, cases[i].first, 1);
+        assert_page(all, before, true);
+        assert_page(all, first, true);
+        cluster_free(c);
+        metrics_free(all);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +193,7 @@ int main(void)
         cmocka_unit_test(jobs_and_namespaces),
         cmocka_unit_test(series_are_bounded),
         cmocka_unit_test(latencies),
+        cmocka_unit_test(waits_of_hours_are_told_apart),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     return cmocka_run_group_tests(tests, NULL, NULL);
