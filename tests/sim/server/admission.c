@@ -151,25 +151,47 @@ static void charge(struct sim_call *call, struct sim_object *object, struct doc 
     (void)sim_write(call->server, call->arena, object, old, quota);
 }
 
+typedef int quota_step(struct sim_call *call, struct sim_object *object, const struct doc *usage,
+                       const struct doc *wanted);
+
+static int ask_quota(struct sim_call *call, struct sim_object *object, const struct doc *usage,
+                     const struct doc *wanted)
+{
+    const struct doc *quota = sim_version_doc(call->arena, object->now);
+    if (check_given(call, quota, wanted) < 0)
+        return -1;
+    return check_room(call, quota, usage, wanted);
+}
+
+static int charge_quota(struct sim_call *call, struct sim_object *object, const struct doc *usage,
+                        const struct doc *wanted)
+{
+    (void)wanted;
+    charge(call, object, sim_version_doc(call->arena, object->now), usage);
+    return 0;
+}
+
+static int each_quota(struct sim_call *call, const struct doc *wanted, quota_step *step)
+{
+    struct str from = arena_printf(call->arena, "%.*s/", STR_ARG(call->ns));
+    const struct doc *usage = NULL;
+    for (struct sim_object *one =
+             sim_store_from(&call->server->store, sim_resource_at(SIM_QUOTAS), from);
+         one && sim_key_in(str_of(one->key), call->ns); one = sim_object_next(one)) {
+        if (!usage)
+            usage = sim_usage_of(call->arena, call->resource, wanted);
+        if (step(call, one, usage, wanted) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Nothing is charged before all quotas have agreed. */
 int sim_admit_quota(struct sim_call *call, const struct doc *object)
 {
-    const struct sim_resource *resource = call->resource, *quotas = sim_resource_at(SIM_QUOTAS);
-    struct sim_store *store = &call->server->store;
-    struct str from = arena_printf(call->arena, "%.*s/", STR_ARG(call->ns));
-    if (!sim_resource_is(resource, SIM_NAMESPACED))
+    if (!sim_resource_is(call->resource, SIM_NAMESPACED))
         return 0;
-    struct doc *usage = NULL;
-    for (int pass = 0; pass < 2; pass++) /* nothing is charged before all have agreed */
-        for (struct sim_object *one = sim_store_from(store, quotas, from);
-             one && sim_key_in(str_of(one->key), call->ns); one = sim_object_next(one)) {
-            struct doc *quota = sim_version_doc(call->arena, one->now);
-            if (!usage)
-                usage = sim_usage_of(call->arena, resource, object);
-            if (pass == 1 && !sim_call_is_dry(call))
-                charge(call, one, quota, usage);
-            else if (check_given(call, quota, object) < 0 ||
-                     check_room(call, quota, usage, object) < 0)
-                return -1;
-        }
-    return 0;
+    if (each_quota(call, object, ask_quota) < 0)
+        return -1;
+    return sim_call_is_dry(call) ? 0 : each_quota(call, object, charge_quota);
 }

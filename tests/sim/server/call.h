@@ -69,7 +69,8 @@ int sim_fail_not_found(struct sim_call *call, const struct sim_resource *resourc
 /* There is no such path in a group that is there. */
 int sim_fail_no_resource(struct sim_call *call);
 int sim_fail_method(struct sim_call *call);
-int sim_fail_exists(struct sim_call *call, struct str name);
+/* `terminating`: it is to be deleted. */
+int sim_fail_exists(struct sim_call *call, struct str name, bool terminating);
 /* "Operation cannot be fulfilled on RESOURCE NAME: ..." */
 int sim_fail_conflict(struct sim_call *call, struct str name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

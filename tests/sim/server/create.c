@@ -143,8 +143,9 @@ static void drop_status(const struct sim_resource *resource, struct doc *object)
 static int store_new(struct sim_call *call, struct doc *object, int status)
 {
     struct str key = sim_key(call->arena, call->ns, doc_str_at(object, "metadata.name"));
-    if (sim_store_find(&call->server->store, call->resource, key))
-        return sim_fail_exists(call, doc_str_at(object, "metadata.name"));
+    const struct sim_object *old = sim_store_find(&call->server->store, call->resource, key);
+    if (old)
+        return sim_fail_exists(call, doc_str_at(object, "metadata.name"), old->terminating);
     if (!sim_call_is_dry(call))
         (void)sim_store_add(&call->server->store, call->resource, key, call->arena, object);
     return sim_call_answer(call, status, object);

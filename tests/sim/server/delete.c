@@ -243,7 +243,7 @@ static int read_options(struct sim_call *call, struct sim_delete_options *ret_op
 
 int sim_rest_delete(struct sim_call *call)
 {
-    struct sim_delete_options options;
+    struct sim_delete_options options = {.grace_s = -1};
     struct doc *last = NULL;
     bool gone = false;
     if (read_options(call, &options) < 0)
@@ -261,7 +261,7 @@ int sim_rest_delete(struct sim_call *call)
 
 int sim_rest_delete_collection(struct sim_call *call)
 {
-    struct sim_delete_options options;
+    struct sim_delete_options options = {.grace_s = -1};
     struct sim_selection selection;
     VEC(struct str) keys = {NULL, 0, 0};
     if (read_options(call, &options) < 0 || sim_call_selection(call, &selection) < 0)

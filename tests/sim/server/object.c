@@ -98,8 +98,8 @@ bool sim_write(struct sim_server *server, struct arena *arena, struct sim_object
         return false;
     if (sim_resource_is(resource, SIM_GENERATION) && sim_spec_changed(resource, old, now))
         doc_set_i64(arena, meta, "generation", doc_i64(doc_at(old, "metadata.generation"), 0) + 1);
-    if (is_finished(now)) {
-        sim_store_remove(&server->store, object, arena, now);
+    if (is_finished(now)) { /* watches see it as it was before the change that let it go */
+        sim_store_remove(&server->store, object, arena, old);
         return false;
     }
     sim_store_replace(&server->store, object, arena, now);

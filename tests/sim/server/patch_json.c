@@ -154,11 +154,15 @@ static int do_operation(struct arena *arena, struct doc *target, const struct do
         return error_set(err, ERROR_CONFLICT, "there is no operation \"%.*s\"", STR_ARG(op));
     if (!removes && !value)
         return error_set(err, ERROR_CONFLICT, "%.*s has no value", STR_ARG(op));
-    if ((removes || replace) && (!place.child || (removes && !place.container)))
+    /* A member that is not there can be replaced, with kube-apiserver; an item cannot. */
+    bool item = doc_is(place.container, JSON_ARRAY);
+    if (!place.child && (removes || (replace && item)))
+        return missing(op, path, err);
+    if (removes && !place.container)
         return missing(op, path, err);
     if (removes)
         doc_remove(place.container, place.child);
-    else if (replace)
+    else if (replace && place.child)
         doc_become(place.child, value);
     else
         put(target, &place, value);

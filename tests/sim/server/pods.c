@@ -238,7 +238,7 @@ static int ask_budget(struct sim_call *call, const struct doc *pod)
 int sim_pod_evict(struct sim_call *call)
 {
     struct doc *eviction = sim_call_body(call), *last = NULL;
-    struct sim_delete_options options;
+    struct sim_delete_options options = {.grace_s = -1};
     bool gone = false;
     if (!eviction)
         return -1;

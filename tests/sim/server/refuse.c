@@ -107,12 +107,15 @@ int sim_fail_method(struct sim_call *call)
                           });
 }
 
-int sim_fail_exists(struct sim_call *call, struct str name)
+int sim_fail_exists(struct sim_call *call, struct str name, bool terminating)
 {
+    struct str message = about(call, call->resource, name, "already exists");
+    if (terminating)
+        message = arena_printf(call->arena, "object is being deleted: %.*s", STR_ARG(message));
     return sim_fail(call, &(struct sim_failure){
                               .code = 409,
                               .reason = "AlreadyExists",
-                              .message = about(call, call->resource, name, "already exists"),
+                              .message = message,
                               .name = name,
                               .kind = call->resource->plural,
                               .group = call->resource->group,

@@ -166,6 +166,17 @@ int sim_commit(struct sim_call *call, const struct sim_update *update)
     return sim_call_answer(call, 200, now);
 }
 
+/* The version that a PUT names says nothing about what is not there; its UID is missed. */
+static int put_new(struct sim_call *call, struct doc *body)
+{
+    struct doc *meta = sim_meta(body);
+    if (!str_empty(doc_str_at(meta, "uid")))
+        return sim_fail_other_uid(call, doc_str_at(meta, "uid"), STR_NULL);
+    if (doc_is(meta, JSON_OBJECT))
+        (void)doc_del(meta, STR("resourceVersion"));
+    return sim_create(call, body, 201);
+}
+
 int sim_rest_update(struct sim_call *call)
 {
     struct doc *body = sim_call_body(call);
@@ -174,7 +185,7 @@ int sim_rest_update(struct sim_call *call)
     struct sim_object *object =
         sim_store_find(&call->server->store, call->resource, sim_call_key(call));
     if (!object && sim_resource_is(call->resource, SIM_CREATE_ON_PUT) && str_empty(call->sub))
-        return sim_create(call, body, 201);
+        return put_new(call, body);
     if (!object)
         return sim_fail_not_found(call, call->resource, call->name);
     const struct sim_update update = {

@@ -118,10 +118,10 @@ static inline int sim_begin_with(void **state, size_t history)
     sim->loop = loop_new_virtual(1, SIM_BEGIN);
     sim->server = sim_server_new(
         &(struct sim_server_options){.loop = sim->loop, .seed = 1, .history = history});
+    *state = sim;
     if (sim_post(sim, "/api/v1/namespaces", "{\"metadata\":{\"name\":\"n\"}}") != 201)
         return -1;
     sim_wait(sim, NSEC_PER_SEC);
-    *state = sim;
     return 0;
 }
 

@@ -126,8 +126,8 @@ static void test_pages(void **state)
 static void test_pages_show_one_state(void **state)
 {
     struct sim *sim = *state;
-    for (char c = 'a'; c <= 'f'; c++)
-        make(sim, "n", (char[]){c, '\0'}, "");
+    for (int c = 'a'; c <= 'f'; c++)
+        make(sim, "n", (char[]){(char)c, '\0'}, "");
     assert_lists(sim, "limit=1", "a");
     struct str rv = sim_at(sim, "metadata.resourceVersion");
     const char *next = page_after(sim, "");

@@ -160,7 +160,10 @@ static void test_a_put_makes_leases(void **state)
 {
     struct sim *sim = *state;
     const char *path = "/apis/coordination.k8s.io/v1/namespaces/n/leases/l";
-    assert_int_equal(sim_put(sim, path, "{\"metadata\":{\"name\":\"l\"},\"spec\":{}}"), 201);
+    assert_int_equal(sim_put(sim, path, "{\"metadata\":{\"name\":\"l\",\"uid\":\"z\"}}"), 409);
+    assert_int_equal(
+        sim_put(sim, path, "{\"metadata\":{\"name\":\"l\",\"resourceVersion\":\"5\"},\"spec\":{}}"),
+        201);
     assert_int_equal(sim_get(sim, path), 200);
 }
 

@@ -92,7 +92,7 @@ static void test_foreground(void **state)
     struct str owner = make(sim, "a", STR_NULL, STR_NULL, false);
     (void)make(sim, "b", owner, STR_NULL, true);
     (void)make(sim, "c", owner, STR_NULL, false);
-    for (char c = 'b'; c <= 'c'; c++)
+    for (int c = 'b'; c <= 'c'; c++)
         assert_int_equal(sim_merge(sim, sim_text(sim, CONFIGMAPS "/%c", c),
                                    "{\"metadata\":{\"finalizers\":[\"x/y\"]}}"),
                          200);

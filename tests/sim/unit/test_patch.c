@@ -59,7 +59,11 @@ static void test_json(void **state)
         {"{\"l\":[1,2]}", "[{\"op\":\"remove\",\"path\":\"/l/2\"}]", NULL},
         {"{\"a\":1}", "[{\"op\":\"replace\",\"path\":\"/a\",\"value\":{\"b\":2}}]",
          "{\"a\":{\"b\":2}}"},
-        {"{\"a\":1}", "[{\"op\":\"replace\",\"path\":\"/b\",\"value\":2}]", NULL},
+        {"{\"a\":1}", "[{\"op\":\"replace\",\"path\":\"/b\",\"value\":2}]",
+         "{\"a\":1,\"b\":2}"}, /* as kube-apiserver has it */
+        {"{\"l\":[1]}", "[{\"op\":\"replace\",\"path\":\"/l/1\",\"value\":2}]", NULL},
+        {"{\"a\":1}", "[{\"op\":\"remove\",\"path\":\"/b\"}]", NULL},
+        {"{\"a\":1}", "[{\"op\":\"remove\",\"path\":\"\"}]", NULL},
         {"{\"a/b\":{\"~\":1}}", "[{\"op\":\"replace\",\"path\":\"/a~1b/~0\",\"value\":2}]",
          "{\"a/b\":{\"~\":2}}"},
         {"{\"a\":1}",

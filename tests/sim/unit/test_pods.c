@@ -147,6 +147,8 @@ static void test_finalizers(void **state)
     make(sim, "x", "");
     assert_int_equal(sim_merge(sim, PODS "/x", "{\"metadata\":{\"finalizers\":[\"a/b\"]}}"), 200);
     assert_int_equal(sim_remove(sim, PODS "/x", ""), 200);
+    assert_int_equal(sim_post(sim, PODS, POD("x")), 409);
+    assert_refused(sim, "object is being deleted: pods \"x\" already exists");
     assert_int_equal(sim_get(sim, PODS "/x"), 200);
     assert_int_equal(sim_merge(sim, PODS "/x", "{\"metadata\":{\"finalizers\":[\"a/b\",\"c/d\"]}}"),
                      422);

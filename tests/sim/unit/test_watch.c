@@ -137,6 +137,27 @@ static void test_coming_and_going_of_a_selection(void **state)
     close_stream(&stream);
 }
 
+/* The change that takes the last finalizer away is itself not shown. */
+static void test_the_last_finalizer_goes(void **state)
+{
+    struct sim *sim = *state;
+    struct stream stream;
+    make(sim, "a", "");
+    assert_int_equal(sim_merge(sim, CONFIGMAPS "/a", "{\"metadata\":{\"finalizers\":[\"x/y\"]}}"),
+                     200);
+    open_stream(sim, &stream, since(sim, CONFIGMAPS, sim_server_rv(sim->server)));
+    assert_int_equal(sim_remove(sim, CONFIGMAPS "/a", ""), 200);
+    assert_int_equal(
+        sim_merge(sim, CONFIGMAPS "/a",
+                  "{\"metadata\":{\"finalizers\":null,\"labels\":{\"l\":\"1\"}}}"),
+        200);
+    assert_str(sim_at(sim, "metadata.labels.l"), "1");
+    assert_told(&stream, "MODIFIED a; DELETED a");
+    assert_null(doc_at(stream.last, "metadata.labels"));
+    assert_int_equal(doc_count(doc_at(stream.last, "metadata.finalizers")), 1);
+    close_stream(&stream);
+}
+
 static void test_a_version_that_is_forgotten(void **state)
 {
     struct sim *sim = *state;
@@ -238,6 +259,7 @@ int main(void)
         SIM_TEST(test_changes_as_they_come),
         SIM_TEST(test_from_a_version),
         SIM_TEST(test_coming_and_going_of_a_selection),
+        SIM_TEST(test_the_last_finalizer_goes),
         SIM_TEST(test_a_version_that_is_forgotten),
         SIM_TEST(test_bookmarks_and_the_end),
         SIM_TEST(test_what_is_refused),
