@@ -104,8 +104,7 @@ static void call(struct sim_server *server, const struct doc *asked, struct aren
     const struct sim_request request = {.method = method_of(doc_str_at(asked, "method")),
                                         .content = content_of(doc_str_at(asked, "content")),
                                         .path = doc_str_at(asked, "path"),
-                                        .body = buf_str(&body),
-                                        .user = STR("admin")};
+                                        .body = buf_str(&body)};
     if (sim_request_is_watch(&request)) {
         watch(server, &request, arena);
         return;

@@ -201,8 +201,7 @@ static void ask(struct kube_call *call)
     const struct sim_request request = {.method = call->spec.method,
                                         .content = call->spec.content,
                                         .path = call->spec.path,
-                                        .body = call->spec.body,
-                                        .user = str_of(options->user)};
+                                        .body = call->spec.body};
     if (call->fate.status) {
         call->answer.status = call->fate.status;
         buf_add_cstr(&call->answer.body, call->fate.body);

@@ -30,7 +30,6 @@ typedef struct sim_fate sim_judge_fn(const struct kube_call_spec *spec, void *ar
 struct sim_transport_options {
     struct loop *loop;         /* borrowed, that of the server */
     struct sim_server *server; /* borrowed; outlives the transport */
-    const char *user;          /* borrowed; who asks */
     int64_t latency_ns;        /* without a judge: of a call, half of it on either way */
     sim_judge_fn *judge;       /* may be NULL */
     void *arg;                 /* of the judge */

@@ -40,11 +40,10 @@ static const struct sim_resource table[] = {
                        "spec.clusterIP spec.type"),
     [SIM_PRIORITYCLASSES] =
         R("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", PLAIN | GEN, NULL),
-    [SIM_SERVICEACCOUNTS] =
-        R("", "v1", "serviceaccounts", "ServiceAccount", NS | PLAIN | SIM_ANSWERS_DELETED, NULL),
     [SIM_SECRETS] = R("", "v1", "secrets", "Secret", NS | PLAIN, "type"),
     [SIM_BATCH_JOBS] =
         R("batch", "v1", "jobs", "Job", NS | SIM_STATUS | PLAIN | GEN, "status.successful"),
+    R("", "v1", "serviceaccounts", "ServiceAccount", NS | PLAIN | SIM_ANSWERS_DELETED, NULL),
     R("", "v1", "configmaps", "ConfigMap", NS | PLAIN, NULL),
     R("", "v1", "events", "Event", NS | PLAIN | SIM_CREATE_ON_PUT, EVENT_FIELDS),
     R("coordination.k8s.io", "v1", "leases", "Lease", NS | SIM_CREATE_ON_PUT, NULL),
@@ -101,19 +100,6 @@ bool sim_resource_has_group(struct str group, struct str version)
         if (str_is(group, table[i].group) && str_is(version, table[i].version))
             return true;
     return false;
-}
-
-const struct sim_resource *sim_resource_of_kind(struct str api_version, struct str kind)
-{
-    char text[SIM_TITLE_MAX];
-    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-        if (!str_is(kind, table[i].kind))
-            continue;
-        sim_resource_api_version(&table[i], text, sizeof(text));
-        if (str_is(api_version, text))
-            return &table[i];
-    }
-    return NULL;
 }
 
 void sim_resource_title(const struct sim_resource *resource, char *text, size_t size)

@@ -37,10 +37,8 @@ enum sim_resource_id {
     SIM_VOLUMES,
     SIM_SERVICES,
     SIM_PRIORITYCLASSES,
-    SIM_SERVICEACCOUNTS,
     SIM_SECRETS,
-    SIM_BATCH_JOBS,
-    SIM_RESOURCES_OTHER
+    SIM_BATCH_JOBS
 };
 
 size_t sim_resource_count(void);
@@ -51,8 +49,6 @@ size_t sim_resource_id(const struct sim_resource *resource);
 const struct sim_resource *sim_resource_find(struct str group, struct str version,
                                              struct str plural);
 bool sim_resource_has_group(struct str group, struct str version);
-/* By kind, as owner references and bodies name it. `api_version` is "v1" or "group/version". */
-const struct sim_resource *sim_resource_of_kind(struct str api_version, struct str kind);
 
 static inline bool sim_resource_is(const struct sim_resource *resource, unsigned flag)
 {

@@ -36,7 +36,6 @@ struct sim_request {
     enum kube_content content; /* of the body */
     struct str path;           /* and query, percent-encoded */
     struct str body;
-    struct str user; /* who asks; names the field manager where the query does not */
 };
 
 struct sim_answer {

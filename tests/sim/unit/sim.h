@@ -52,11 +52,8 @@ static inline int sim_ask(struct sim *sim, enum kube_method method, enum kube_co
 {
     struct sim_answer answer = SIM_ANSWER_INIT;
     struct error err = ERROR_INIT;
-    const struct sim_request request = {.method = method,
-                                        .content = content,
-                                        .path = str_of(path),
-                                        .body = str_of(body),
-                                        .user = STR("tester")};
+    const struct sim_request request = {
+        .method = method, .content = content, .path = str_of(path), .body = str_of(body)};
     sim_server_handle(sim->server, &request, &answer);
     sim->body = doc_parse(&sim->arena, arena_str(&sim->arena, buf_str(&answer.body)), &err);
     buf_clear(&answer.body);

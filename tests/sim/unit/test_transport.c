@@ -36,7 +36,6 @@ static struct kube_transport *transport_to(struct sim *sim, sim_judge_fn *judge)
 {
     return sim_transport_new(&(struct sim_transport_options){.loop = sim->loop,
                                                              .server = sim->server,
-                                                             .user = "tester",
                                                              .latency_ns = 10 * NSEC_PER_MSEC,
                                                              .judge = judge});
 }

@@ -147,10 +147,9 @@ static void test_the_last_finalizer_goes(void **state)
                      200);
     open_stream(sim, &stream, since(sim, CONFIGMAPS, sim_server_rv(sim->server)));
     assert_int_equal(sim_remove(sim, CONFIGMAPS "/a", ""), 200);
-    assert_int_equal(
-        sim_merge(sim, CONFIGMAPS "/a",
-                  "{\"metadata\":{\"finalizers\":null,\"labels\":{\"l\":\"1\"}}}"),
-        200);
+    assert_int_equal(sim_merge(sim, CONFIGMAPS "/a",
+                               "{\"metadata\":{\"finalizers\":null,\"labels\":{\"l\":\"1\"}}}"),
+                     200);
     assert_str(sim_at(sim, "metadata.labels.l"), "1");
     assert_told(&stream, "MODIFIED a; DELETED a");
     assert_null(doc_at(stream.last, "metadata.labels"));
