@@ -73,8 +73,7 @@ static void leave(struct kube_call *call)
     loop_timer_cancel(loop_of(call), &call->timeout);
 }
 
-/* ---- the end of a call
- * ---------------------------------------------------------------------------- */
+/* ---- the end of a call ----------------------------------------------------------------------- */
 
 static void finish(struct kube_call *call, struct kube_result *result)
 {
@@ -123,8 +122,7 @@ static void on_answer(struct kube_call *call)
     finish(call, &result);
 }
 
-/* ---- streams
- * -------------------------------------------------------------------------------------- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 static void arm_delivery(struct kube_call *call)
 {
@@ -192,8 +190,7 @@ void sim_transport_drop_streams(struct kube_transport *base)
     }
 }
 
-/* ---- travelling
- * ----------------------------------------------------------------------------------- */
+/* ---- travelling ------------------------------------------------------------------------------ */
 
 static void ask(struct kube_call *call)
 {
@@ -279,8 +276,7 @@ static void cancel(struct kube_transport *base, struct kube_call *call)
 static void transport_free(struct kube_transport *base)
 {
     struct sim_transport *transport = container_of(base, struct sim_transport, base);
-    while (!list_empty(&transport->calls))
-        call_free(container_of(transport->calls.next, struct kube_call, link));
+    list_each(link, &transport->calls) call_free(container_of(link, struct kube_call, link));
     free(transport);
 }
 

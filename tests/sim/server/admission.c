@@ -34,8 +34,7 @@ int sim_admit_namespace(struct sim_call *call)
         });
 }
 
-/* ---- quotas -------------------------------------------------------------------------------------
- */
+/* ---- quotas ---------------------------------------------------------------------------------- */
 
 /* cpu and memory must be asked for where a quota bounds them. */
 static bool is_compulsory(struct str name, struct str *ret_path, struct str *ret_resource)

@@ -38,8 +38,7 @@ struct doc *sim_call_body(struct sim_call *call);
 /* Answers with a document. Returns 0. */
 int sim_call_answer(struct sim_call *call, int status, const struct doc *body);
 
-/* ---- refusals ---------------------------------------------------------------------------------
- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 struct sim_cause {
     const char *reason;

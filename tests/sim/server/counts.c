@@ -8,8 +8,7 @@
 
 #define EVICTION_LASTS (120 * NSEC_PER_SEC) /* an eviction that did nothing is forgotten then */
 
-/* ---- quotas -------------------------------------------------------------------------------------
- */
+/* ---- quotas ---------------------------------------------------------------------------------- */
 
 static void count_quota(struct sim_server *server, struct sim_object *object, struct str ns)
 {
@@ -42,8 +41,7 @@ void sim_quota_look(struct sim_server *server, struct str ns)
     each_in(server, SIM_QUOTAS, ns, count_quota);
 }
 
-/* ---- disruption budgets -------------------------------------------------------------------------
- */
+/* ---- disruption budgets ---------------------------------------------------------------------- */
 
 struct tally {
     int64_t expected, healthy;

@@ -7,8 +7,7 @@
 #define NAME_BASE_MAX (63 - SUFFIX)
 #define NAME_MAX_BYTES 253
 
-/* ---- what a body says it is ---------------------------------------------------------------------
- */
+/* ---- what a body says it is ------------------------------------------------------------------ */
 
 static int check_kind(struct sim_call *call, const struct doc *body)
 {
@@ -41,8 +40,7 @@ static int check_namespace(struct sim_call *call, struct doc *meta)
     return 0;
 }
 
-/* ---- names --------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static void generate_name(struct sim_call *call, struct doc *meta, struct str base)
 {
@@ -94,8 +92,7 @@ static int name_object(struct sim_call *call, struct doc *meta)
         STR_ARG(name));
 }
 
-/* ---- metadata -----------------------------------------------------------------------------------
- */
+/* ---- metadata -------------------------------------------------------------------------------- */
 
 static struct str new_uid(struct sim_server *server, struct arena *arena)
 {
@@ -131,8 +128,7 @@ static void fill_meta(struct sim_call *call, struct doc *meta)
         doc_set_i64(arena, meta, "generation", 1);
 }
 
-/* ---- creating -----------------------------------------------------------------------------------
- */
+/* ---- creating -------------------------------------------------------------------------------- */
 
 static void drop_status(const struct sim_resource *resource, struct doc *object)
 {

@@ -7,8 +7,7 @@
 
 #define CRITICAL_VALUE 2000000000
 
-/* ---- in each write: defaults of the CRDs' schemas
- * ------------------------------------------------- */
+/* ---- in each write: defaults of the CRDs' schemas -------------------------------------------- */
 
 static const struct {
     const char *plural, *field, *json;
@@ -33,8 +32,7 @@ void sim_default(struct sim_call *call, struct doc *object)
                     doc_parse(call->arena, str_of(schema_defaults[i].json), &err));
 }
 
-/* ---- pods ---------------------------------------------------------------------------------------
- */
+/* ---- pods ------------------------------------------------------------------------------------ */
 
 static void set_if_absent(struct sim_call *call, struct doc *object, const char *key,
                           const char *json)
@@ -105,8 +103,7 @@ static void add_toleration(struct sim_call *call, struct doc *spec, const char *
     doc_append(doc_ensure(arena, spec, STR("tolerations"), JSON_ARRAY), one);
 }
 
-/* ---- priority -----------------------------------------------------------------------------------
- */
+/* ---- priority -------------------------------------------------------------------------------- */
 
 static struct doc *find_class(struct sim_call *call, struct str name)
 {
@@ -156,8 +153,7 @@ static int set_priority(struct sim_call *call, const struct doc *pod, struct doc
     return 0;
 }
 
-/* ---- the status of a new pod
- * ---------------------------------------------------------------------- */
+/* ---- the status of a new pod ----------------------------------------------------------------- */
 
 /* Of one container: nothing asked, all of cpu and memory limited to what is asked, or else. */
 static const char *container_class(const struct doc *container)
@@ -217,8 +213,7 @@ static int default_pod(struct sim_call *call, struct doc *pod)
     return 0;
 }
 
-/* ---- other kinds --------------------------------------------------------------------------------
- */
+/* ---- other kinds ----------------------------------------------------------------------------- */
 
 static void default_namespace(struct sim_call *call, struct doc *object)
 {

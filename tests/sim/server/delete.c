@@ -11,8 +11,7 @@
 #define ORPHAN STR("orphan")
 #define FOREGROUND STR("foregroundDeletion")
 
-/* ---- options ------------------------------------------------------------------------------------
- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 int sim_delete_options_read(struct sim_call *call, const struct doc *given,
                             struct sim_delete_options *ret_options)
@@ -68,8 +67,7 @@ static int check_preconditions(struct sim_call *call, const struct doc *object,
     return 0;
 }
 
-/* ---- finalizers of the garbage collector
- * ---------------------------------------------------------- */
+/* ---- finalizers of the garbage collector ----------------------------------------------------- */
 
 static void set_finalizer(struct arena *arena, struct doc *meta, struct str name, bool wanted)
 {
@@ -105,8 +103,7 @@ static void set_propagation(struct sim_call *call, const struct sim_resource *re
     set_finalizer(call->arena, sim_meta(object), FOREGROUND, foreground);
 }
 
-/* ---- grace --------------------------------------------------------------------------------------
- */
+/* ---- grace ----------------------------------------------------------------------------------- */
 
 static int64_t pod_grace(const struct doc *pod, int64_t asked_s)
 {
@@ -142,8 +139,7 @@ static bool hurry(struct sim_call *call, struct doc *object, int64_t asked_s)
     return true;
 }
 
-/* ---- deleting -----------------------------------------------------------------------------------
- */
+/* ---- deleting -------------------------------------------------------------------------------- */
 
 static void store(struct sim_call *call, struct sim_object *object, struct doc *doc)
 {
@@ -256,8 +252,7 @@ int sim_rest_delete(struct sim_call *call)
     return sim_call_answer(call, 200, sim_success_doc(call->arena, details_of(call, last)));
 }
 
-/* ---- many ---------------------------------------------------------------------------------------
- */
+/* ---- many ------------------------------------------------------------------------------------ */
 
 int sim_rest_delete_collection(struct sim_call *call)
 {

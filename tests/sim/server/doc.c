@@ -5,8 +5,7 @@
 #include "base/ensure.h"
 #include "json/writer.h"
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static struct doc *read_value(struct arena *arena, struct json_reader *reader);
 
@@ -101,8 +100,7 @@ void doc_print(struct buf *out, const struct doc *doc)
     print_value(&writer, doc);
 }
 
-/* ---- looking ----------------------------------------------------------------------------------
- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 bool doc_is(const struct doc *doc, enum json_type type)
 {
@@ -209,8 +207,7 @@ bool doc_equal(const struct doc *a, const struct doc *b)
     return true;
 }
 
-/* ---- making -----------------------------------------------------------------------------------
- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 struct doc *doc_new(struct arena *arena, enum json_type type)
 {
@@ -253,8 +250,7 @@ struct doc *doc_clone(struct arena *arena, const struct doc *doc)
     return copy;
 }
 
-/* ---- changing ---------------------------------------------------------------------------------
- */
+/* ---- changing -------------------------------------------------------------------------------- */
 
 void doc_append(struct doc *container, struct doc *item)
 {

@@ -33,8 +33,7 @@ struct doc {
     item;                                                                                          \
     item = item->next
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* One whole document; of members with the same name the last one stands. NULL with ERROR_INVALID
  * where it is no JSON. */
@@ -42,8 +41,7 @@ struct doc *doc_parse(struct arena *arena, struct str text, struct error *err);
 /* Appends it as compact JSON. */
 void doc_print(struct buf *out, const struct doc *doc);
 
-/* ---- looking; a NULL document, or one of another type, has nothing in it ------------------------
- */
+/* ---- looking; a NULL document, or one of another type, has nothing in it --------------------- */
 
 struct doc *doc_get(const struct doc *object, struct str key);
 /* A member of a member: "spec.nodeName". Only for names without dots. */
@@ -60,8 +58,7 @@ bool doc_is(const struct doc *doc, enum json_type type);
  * are equal. */
 bool doc_equal(const struct doc *a, const struct doc *b);
 
-/* ---- making -----------------------------------------------------------------------------------
- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 struct doc *doc_new(struct arena *arena, enum json_type type);
 /* `text` is borrowed. */
@@ -71,8 +68,7 @@ struct doc *doc_bool(struct arena *arena, bool value);
 /* A deep copy, without its key; the texts are shared. */
 struct doc *doc_clone(struct arena *arena, const struct doc *doc);
 
-/* ---- changing ---------------------------------------------------------------------------------
- */
+/* ---- changing -------------------------------------------------------------------------------- */
 
 /* Sets a member (the key is borrowed): in the place of one of that name, else at the end. */
 void doc_set(struct doc *object, struct str key, struct doc *value);

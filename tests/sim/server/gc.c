@@ -17,8 +17,7 @@ static bool holds_finalizer(const struct doc *object, const char *name)
     return false;
 }
 
-/* ---- marks --------------------------------------------------------------------------------------
- */
+/* ---- marks ----------------------------------------------------------------------------------- */
 
 static void mark_dependents(struct sim_server *server, struct str uid)
 {
@@ -55,8 +54,7 @@ void sim_garbage_mark(struct sim_server *server, const struct sim_change *change
         sim_mark(server, SIM_GARBAGE, str_of(object->uid));
 }
 
-/* ---- owners that wait ---------------------------------------------------------------------------
- */
+/* ---- owners that wait ------------------------------------------------------------------------ */
 
 static void drop_finalizer(struct sim_server *server, struct sim_object *object, const char *name)
 {
@@ -166,8 +164,7 @@ static void make_orphans(struct sim_server *server, struct arena *arena, struct 
         drop_finalizer(server, owner, "orphan");
 }
 
-/* ---- dependents ---------------------------------------------------------------------------------
- */
+/* ---- dependents ------------------------------------------------------------------------------ */
 
 static void look_at_owners(struct sim_server *server, struct sim_object *object)
 {

@@ -9,8 +9,7 @@
 #include "base/map.h"
 #include "server/rest.h"
 
-/* ---- one ----------------------------------------------------------------------------------------
- */
+/* ---- one ------------------------------------------------------------------------------------- */
 
 int sim_rest_get(struct sim_call *call)
 {
@@ -22,8 +21,7 @@ int sim_rest_get(struct sim_call *call)
     return 0;
 }
 
-/* ---- what a list is about
- * ------------------------------------------------------------------------- */
+/* ---- what a list is about -------------------------------------------------------------------- */
 
 int sim_call_selection(struct sim_call *call, struct sim_selection *ret_selection)
 {
@@ -71,8 +69,7 @@ struct doc *sim_list_doc(struct sim_call *call, struct doc *items)
     return list;
 }
 
-/* ---- the state at a version
- * ----------------------------------------------------------------------- */
+/* ---- the state at a version ------------------------------------------------------------------ */
 
 /* One object as it was, where it was otherwise than it is; NULL: it was not there. */
 struct former {
@@ -136,8 +133,7 @@ static struct sim_version *walk_next(struct walk *walk)
     return NULL;
 }
 
-/* ---- pages --------------------------------------------------------------------------------------
- */
+/* ---- pages ----------------------------------------------------------------------------------- */
 
 struct page {
     struct sim_selection selection;

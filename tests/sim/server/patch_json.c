@@ -22,8 +22,7 @@ void patch_merge(struct arena *arena, struct doc *target, const struct doc *patc
     }
 }
 
-/* ---- places -----------------------------------------------------------------------------------
- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 /* Where a pointer leads: a container, and a name or a position in it. */
 struct place {
@@ -90,8 +89,7 @@ static int find_place(struct arena *arena, struct doc *target, struct str pointe
     return 0;
 }
 
-/* ---- operations -------------------------------------------------------------------------------
- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static void put(struct doc *target, const struct place *place, struct doc *value)
 {

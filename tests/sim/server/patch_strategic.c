@@ -57,8 +57,7 @@ struct doc *patch_find_item(const struct doc *list, const struct doc *like, cons
     return NULL;
 }
 
-/* ---- strategic merge --------------------------------------------------------------------------
- */
+/* ---- strategic merge ------------------------------------------------------------------------- */
 
 static int merge_object(struct arena *arena, struct doc *target, const struct doc *patch,
                         struct error *err);
@@ -241,8 +240,7 @@ int patch_strategic(struct arena *arena, struct doc *target, const struct doc *p
     return merge_object(arena, target, patch, err);
 }
 
-/* ---- apply ------------------------------------------------------------------------------------
- */
+/* ---- apply ----------------------------------------------------------------------------------- */
 
 static void apply_value(struct arena *arena, struct doc *target, const struct doc *wanted,
                         struct str field)

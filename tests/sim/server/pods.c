@@ -5,8 +5,7 @@
 
 #define RETRY_UNSEEN_S 10 /* while the budget's controller has not seen it */
 
-/* ---- binding ------------------------------------------------------------------------------------
- */
+/* ---- binding --------------------------------------------------------------------------------- */
 
 static int fail_bind(struct sim_call *call, struct str why)
 {
@@ -123,8 +122,7 @@ int sim_pod_bind(struct sim_call *call)
     return succeed(call);
 }
 
-/* ---- eviction -----------------------------------------------------------------------------------
- */
+/* ---- eviction -------------------------------------------------------------------------------- */
 
 static bool is_ready(const struct doc *pod)
 {

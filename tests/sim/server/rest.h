@@ -27,8 +27,7 @@ int sim_rest_patch(struct sim_call *call);
 int sim_rest_delete(struct sim_call *call);
 int sim_rest_delete_collection(struct sim_call *call);
 
-/* ---- many objects (list.c)
- * ------------------------------------------------------------------------ */
+/* ---- many objects (list.c) ------------------------------------------------------------------- */
 
 /* What namespace, labelSelector and fieldSelector of the call mean. */
 int sim_call_selection(struct sim_call *call, struct sim_selection *ret_selection);
@@ -40,8 +39,7 @@ struct sim_object *sim_next_in(const struct sim_object *object, struct str ns);
 /* A list with these items. */
 struct doc *sim_list_doc(struct sim_call *call, struct doc *items);
 
-/* ---- writes -----------------------------------------------------------------------------------
- */
+/* ---- writes ---------------------------------------------------------------------------------- */
 
 /* The object that the path names, or NULL, answered: 404. */
 struct sim_object *sim_call_object(struct sim_call *call);
@@ -69,8 +67,7 @@ bool sim_write(struct sim_server *server, struct arena *arena, struct sim_object
 bool sim_spec_changed(const struct sim_resource *resource, const struct doc *old,
                       const struct doc *now);
 
-/* ---- deletion ---------------------------------------------------------------------------------
- */
+/* ---- deletion -------------------------------------------------------------------------------- */
 
 struct sim_delete_options {
     int64_t grace_s;                  /* -1: that of the object */
@@ -85,8 +82,7 @@ int sim_delete_options_read(struct sim_call *call, const struct doc *given,
 int sim_delete(struct sim_call *call, struct sim_object *object,
                const struct sim_delete_options *options, struct doc **ret_last, bool *ret_gone);
 
-/* ---- parts of objects ---------------------------------------------------------------------------
- */
+/* ---- parts of objects ------------------------------------------------------------------------ */
 
 struct doc *sim_meta(const struct doc *object);
 /* Wall time as metadata has it, in the arena. */
@@ -98,8 +94,7 @@ bool sim_has_finalizers(const struct doc *object);
 /* The JSON type of a Status that tells of a success; `details` may be NULL. */
 struct doc *sim_success_doc(struct arena *arena, struct doc *details);
 
-/* ---- what only some resources have --------------------------------------------------------------
- */
+/* ---- what only some resources have ----------------------------------------------------------- */
 
 /* defaults.c: what the server fills in, in each write and in the first one; that may fail. */
 void sim_default(struct sim_call *call, struct doc *object);
@@ -111,8 +106,7 @@ int sim_pod_evict(struct sim_call *call);
 int sim_admit_namespace(struct sim_call *call);
 int sim_admit_quota(struct sim_call *call, const struct doc *object);
 
-/* ---- the server's controllers (controllers.c)
- * ----------------------------------------------------- */
+/* ---- the server's controllers (controllers.c) ------------------------------------------------ */
 
 void sim_controllers_begin(struct sim_server *server, int64_t lag_ns);
 void sim_controllers_end(struct sim_server *server);

@@ -36,8 +36,7 @@ static void add_value(struct arena *arena, struct sim_requirement *requirement, 
     requirement->values = value;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* The next requirement of a list: up to a comma outside of parentheses. */
 static bool next_part(struct str *rest, struct str *ret_part)
@@ -164,8 +163,7 @@ int sim_selection_fields(struct arena *arena, struct sim_selection *selection, s
     return 0;
 }
 
-/* ---- matching ---------------------------------------------------------------------------------
- */
+/* ---- matching -------------------------------------------------------------------------------- */
 
 static bool holds(const struct sim_requirement *requirement, bool present, struct str text)
 {

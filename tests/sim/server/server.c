@@ -75,8 +75,7 @@ void sim_server_handle(struct sim_server *server, const struct sim_request *requ
     ENSURE(answer->status != 0);
 }
 
-/* ---- the server ---------------------------------------------------------------------------------
- */
+/* ---- the server ------------------------------------------------------------------------------ */
 
 static void make_namespace(struct sim_server *server, const char *name)
 {

@@ -49,8 +49,7 @@ struct sim_answer {
 void sim_server_handle(struct sim_server *server, const struct sim_request *request,
                        struct sim_answer *answer);
 
-/* ---- watches ----------------------------------------------------------------------------------
- */
+/* ---- watches --------------------------------------------------------------------------------- */
 
 struct sim_watch;
 
@@ -70,8 +69,7 @@ struct sim_watch *sim_server_watch(struct sim_server *server, const struct sim_r
 /* Ends it from the reader's side; `fn` is not called any more. */
 void sim_watch_end(struct sim_watch *watch);
 
-/* ---- for tests --------------------------------------------------------------------------------
- */
+/* ---- for tests ------------------------------------------------------------------------------- */
 
 /* The resourceVersion of the last write. */
 uint64_t sim_server_rv(const struct sim_server *server);

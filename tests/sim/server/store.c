@@ -7,8 +7,7 @@
 #define DOC_MAX ((size_t)64 << 20)
 #define HISTORY_FIRST 64
 
-/* ---- versions ---------------------------------------------------------------------------------
- */
+/* ---- versions -------------------------------------------------------------------------------- */
 
 static struct sim_version *version_new(uint64_t rv, struct str key, struct str text)
 {
@@ -43,8 +42,7 @@ struct doc *sim_version_doc(struct arena *arena, const struct sim_version *versi
     return doc;
 }
 
-/* ---- history ----------------------------------------------------------------------------------
- */
+/* ---- history --------------------------------------------------------------------------------- */
 
 static struct sim_change *change_at(const struct sim_table *table, size_t number)
 {
@@ -112,8 +110,7 @@ void sim_store_compact(struct sim_store *store)
     }
 }
 
-/* ---- watchers ---------------------------------------------------------------------------------
- */
+/* ---- watchers -------------------------------------------------------------------------------- */
 
 void sim_store_watch(struct sim_store *store, const struct sim_resource *resource,
                      struct sim_watcher *watcher)
@@ -153,8 +150,7 @@ static void tell(struct sim_store *store, struct sim_change change)
     }
 }
 
-/* ---- owners -----------------------------------------------------------------------------------
- */
+/* ---- owners ---------------------------------------------------------------------------------- */
 
 static struct list *dependents_of(struct sim_store *store, struct str uid)
 {
@@ -216,8 +212,7 @@ static void link_owners(struct sim_store *store, struct sim_object *object, cons
     }
 }
 
-/* ---- objects ----------------------------------------------------------------------------------
- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 struct sim_object *sim_store_find(const struct sim_store *store,
                                   const struct sim_resource *resource, struct str key)
@@ -318,8 +313,7 @@ void sim_store_remove(struct sim_store *store, struct sim_object *object, struct
     tell(store, change);
 }
 
-/* ---- the store --------------------------------------------------------------------------------
- */
+/* ---- the store ------------------------------------------------------------------------------- */
 
 void sim_store_init(struct sim_store *store, size_t history_max)
 {

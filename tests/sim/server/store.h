@@ -85,8 +85,7 @@ void sim_store_init(struct sim_store *store, size_t history_max);
 /* Watchers must have left. */
 void sim_store_clear(struct sim_store *store);
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 struct sim_object *sim_store_find(const struct sim_store *store,
                                   const struct sim_resource *resource, struct str key);
@@ -103,8 +102,7 @@ struct list *sim_store_dependents(const struct sim_store *store, struct str uid)
 struct sim_version *sim_version_ref(struct sim_version *version);
 void sim_version_unref(struct sim_version *version); /* NULL is fine */
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /*
  * Each gives the object the next resourceVersion, which is set in `doc` too, and tells the
@@ -118,8 +116,7 @@ void sim_store_replace(struct sim_store *store, struct sim_object *object, struc
 void sim_store_remove(struct sim_store *store, struct sim_object *object, struct arena *arena,
                       struct doc *doc);
 
-/* ---- history ----------------------------------------------------------------------------------
- */
+/* ---- history --------------------------------------------------------------------------------- */
 
 /* The changes after `rv`, oldest first, are number *ret_first to history_count - 1. False when
  * some of them are forgotten. */

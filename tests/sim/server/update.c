@@ -4,8 +4,7 @@
 #include "server/patch.h"
 #include "server/rest.h"
 
-/* ---- what a client may not change ---------------------------------------------------------------
- */
+/* ---- what a client may not change ------------------------------------------------------------ */
 
 static void restore(struct sim_call *call, struct doc *to, const struct doc *from, const char *key)
 {
@@ -58,8 +57,7 @@ static void restore_parts(struct sim_call *call, const struct sim_update *update
         restore(call, sim_meta(now), sim_meta(old), "ownerReferences");
 }
 
-/* ---- checks -------------------------------------------------------------------------------------
- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 /* A patch of the status of a custom object may name any UID: its metadata is not looked at. */
 static int check_uid(struct sim_call *call, const struct sim_update *update)
@@ -146,8 +144,7 @@ static int check_finalizers(struct sim_call *call, const struct sim_update *upda
     return 0;
 }
 
-/* ---- the write ----------------------------------------------------------------------------------
- */
+/* ---- the write ------------------------------------------------------------------------------- */
 
 int sim_commit(struct sim_call *call, const struct sim_update *update)
 {
@@ -197,8 +194,7 @@ int sim_rest_update(struct sim_call *call)
     return sim_commit(call, &update);
 }
 
-/* ---- patches ------------------------------------------------------------------------------------
- */
+/* ---- patches --------------------------------------------------------------------------------- */
 
 static int fail_media_type(struct sim_call *call)
 {

@@ -34,8 +34,7 @@ bool sim_usage_exceeds(struct str a, struct str b)
     return quantity_cmp(quantity_of(a), quantity_of(b)) > 0;
 }
 
-/* ---- pods ---------------------------------------------------------------------------------------
- */
+/* ---- pods ------------------------------------------------------------------------------------ */
 
 static bool restarts_always(const struct doc *container)
 {
@@ -86,8 +85,7 @@ static void pod_usage(struct arena *arena, const struct doc *pod, struct doc *us
                           text_of(one));
 }
 
-/* ---- all kinds ----------------------------------------------------------------------------------
- */
+/* ---- all kinds ------------------------------------------------------------------------------- */
 
 static struct str count_name(struct arena *arena, const struct sim_resource *resource)
 {

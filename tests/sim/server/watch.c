@@ -52,8 +52,7 @@ void sim_watch_end(struct sim_watch *watch)
     watch_free(watch);
 }
 
-/* ---- lines --------------------------------------------------------------------------------------
- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static void send(struct sim_watch *watch, const char *type, struct str object)
 {
@@ -120,8 +119,7 @@ static void send_change(const struct sim_change *change, void *arg)
         send_leaving(watch, change);
 }
 
-/* ---- timers -------------------------------------------------------------------------------------
- */
+/* ---- timers ---------------------------------------------------------------------------------- */
 
 static void on_bookmark(void *arg)
 {
@@ -142,8 +140,7 @@ static void on_end(void *arg)
     fn(STR_NULL, reader);
 }
 
-/* ---- beginning ----------------------------------------------------------------------------------
- */
+/* ---- beginning ------------------------------------------------------------------------------- */
 
 static void send_expired(struct sim_call *call, struct sim_watch *watch, uint64_t rv)
 {

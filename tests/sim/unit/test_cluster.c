@@ -34,8 +34,7 @@ struct cluster {
     bool faulty;
 };
 
-/* ---- programs -----------------------------------------------------------------------------------
- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 /* While there is trouble, one call of ten is lost, refused or answered 500, and all take longer. */
 static struct sim_fate judge(const struct kube_call_spec *spec, void *arg)
@@ -164,8 +163,7 @@ static int cluster_end(void **state)
     return sim_end(&sim);
 }
 
-/* ---- users and kubelets
- * --------------------------------------------------------------------------- */
+/* ---- users and kubelets ---------------------------------------------------------------------- */
 
 static void add_node(struct sim *sim, const char *name)
 {
@@ -250,8 +248,7 @@ static void finish_pods(struct sim *sim)
             200);
 }
 
-/* ---- stories
- * ------------------------------------------------------------------------------------- */
+/* ---- stories --------------------------------------------------------------------------------- */
 
 static void test_a_job_from_beginning_to_end(void **state)
 {

@@ -43,8 +43,7 @@ static void assert_refused(struct sim *sim, const char *message)
     assert_str(sim_at(sim, "message"), message);
 }
 
-/* ---- binding ------------------------------------------------------------------------------------
- */
+/* ---- binding --------------------------------------------------------------------------------- */
 
 static void test_binding(void **state)
 {
@@ -102,8 +101,7 @@ static void test_bindings_that_are_refused(void **state)
                         ".spec.schedulingGates");
 }
 
-/* ---- deletion -----------------------------------------------------------------------------------
- */
+/* ---- deletion -------------------------------------------------------------------------------- */
 
 static void test_grace(void **state)
 {
@@ -184,8 +182,7 @@ static void test_preconditions(void **state)
     assert_int_equal(sim_remove(sim, PODS "/x", "{"), 400);
 }
 
-/* ---- eviction -----------------------------------------------------------------------------------
- */
+/* ---- eviction -------------------------------------------------------------------------------- */
 
 static void make_budget(struct sim *sim, const char *spec)
 {
@@ -274,8 +271,7 @@ static void test_two_budgets_are_none(void **state)
     assert_int_equal(sim_post(sim, PODS "/x/eviction", EVICTION), 500);
 }
 
-/* ---- defaults -----------------------------------------------------------------------------------
- */
+/* ---- defaults -------------------------------------------------------------------------------- */
 
 static void test_defaults(void **state)
 {

@@ -125,8 +125,7 @@ static void test_what_is_cancelled_arrives(void **state)
     kube_transport_free(transport);
 }
 
-/* ---- a reflector --------------------------------------------------------------------------------
- */
+/* ---- a reflector ----------------------------------------------------------------------------- */
 
 static void meta_free(void *object)
 {
