@@ -58,14 +58,14 @@ class Rig:
         self.product.controller.stop()
 
     def round(self, name, play, count):
-        """play(members, ns) with `count` members: (what it gives or None, what was wrong)."""
+        """play(members, ns, audit) with `count` members: (what it gives or None, what was wrong)."""
         ns = self.api.make_namespace(f"{name}-{secrets.token_hex(3)}")
-        members = Members(self.product, count, times(self.options.lease))
+        members, audit = Members(self.product, count, times(self.options.lease)), Audit(self.plane)
         try:
             for member in members.all:
                 members.start(member)
             members.wait_shares(members.all)
-            done, faults = play(members, ns)
+            done, faults = play(members, ns, audit)
         except Exception as error:  # the other rounds are played all the same
             traceback.print_exc()
             print(describe(self.api, ns, self.product), file=sys.stderr, flush=True)
@@ -94,8 +94,7 @@ def throughput(rig, count):
     """A round without trouble: pods made a second, from the first to the last."""
     jobs, size = shape(rig.options)
 
-    def play(members, ns):
-        audit = Audit(rig.plane)
+    def play(_members, ns, audit):
         submit(rig.api, ns, random.Random(1), "load", jobs, size, 0)
         for number in range(jobs):
             rig.api.wait_phase(ns, f"load{number}", ("Running", "Completed"), rig.options.timeout)
@@ -110,9 +109,9 @@ def storm(rig, count, seed):
     """A round with trouble: what was done, what was wrong."""
     options, (jobs, size) = rig.options, shape(rig.options)
 
-    def play(members, ns):
+    def play(members, ns, audit):
         begin, rng = time.monotonic(), random.Random(f"{seed} {count}")
-        witness, audit = Witness(rig.api, ns), Audit(rig.plane)
+        witness = Witness(rig.api, ns)
         blows = Storm(members, rng, pause=PAUSE, rest=options.rest)
         with ThreadPoolExecutor(1) as worker:
             submitted = worker.submit(submit, rig.api, ns, random.Random(f"jobs {seed}"), "storm",

@@ -180,6 +180,7 @@ LEASES = ("pumice_window_request_seconds", ("0.01", "5", "10", "+Inf"))
 CYCLES = ("volcano_e2e_scheduling_latency_milliseconds", ("100", "2000", "5000", "+Inf"))
 REVIEWS = ("pumice_admission_review_seconds", ("0.01", "0.1", "1", "+Inf"))
 LEASE = 'instance="a",class="lease"'
+STALENESS = ("pumice_watch_staleness_seconds", ',resource="pods"')
 ATTEMPTS = "volcano_schedule_attempts_total"
 WAITING = {'pumice_scheduler_waiting_pods{instance="a"}': constant(3)}
 DAY = 86400
@@ -213,8 +214,8 @@ CASES = {
     "PumiceLoopBlocked": ([by_instance("pumice_loop_longest_turn_seconds", a=f"0.1x{ALWAYS - 10} 1.5x9")],
                           [by_instance("pumice_loop_longest_turn_seconds", a=constant(1.5)),
                            by_instance("pumice_loop_longest_turn_seconds", a=f"0.1x{ALWAYS - 10} 0.5x9")]),
-    "PumiceWatchStale": ([by_instance("pumice_watch_staleness_seconds", ',resource="pods"', a=constant(10), b=constant(121))],
-                         [by_instance("pumice_watch_staleness_seconds", ',resource="pods"', a=constant(119), b=constant(55))]),
+    "PumiceWatchStale": ([by_instance(*STALENESS, a=constant(10), b=constant(121))],
+                         [by_instance(*STALENESS, a=constant(119), b=constant(55))]),
     "PumiceWritesFail": ([writes(2)], [writes(0.5), writes(0)]),
     "PumiceWritesThrottled": ([by_instance("pumice_window_throttled_total", a=growing(60))],
                               [by_instance("pumice_window_throttled_total", a=growing(15))]),

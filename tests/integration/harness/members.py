@@ -92,8 +92,8 @@ class Audit(replicas.Audit):
 
     def late(self, member, duration=DURATION, records=None):
         """Writes of a member that came after the Lease had ended on account of which it wrote, for
-        others at least: that of the leader for queues, else its own. `records` of an earlier call
-        saves reading them again."""
+        others at least: that of the leader for queues, else its own. The audit is to begin before the
+        member, or its Lease is not known at first. `records` of an earlier call saves reading them again."""
         ends, late = Counter(), []
         for one in self.of(member, records):
             if one.resource == "leases" and one.ok:
