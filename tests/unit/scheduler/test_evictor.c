@@ -476,7 +476,7 @@ static void late_answers_are_waited_for(void **state)
     uint64_t cycles = c->scheduler->cycle.number;
     run_for(c, 12 * SECOND);
     assert_true(c->scheduler->cycle.number - cycles < 50); /* it wakes nobody meanwhile */
-    assert_int_equal(asked(c), 3); /* there is another one on that node */
+    assert_int_equal(asked(c), 3);                         /* there is another one on that node */
     assert_int_equal(show_evicted(c, true), 2);
     run_for(c, 60 * SECOND);
     assert_int_equal(bound(c, "high", NULL), 1);
