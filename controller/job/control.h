@@ -174,7 +174,6 @@ struct job_control {
     struct backoff status_conflicts; /* in a row */
     struct job_told told;
     int64_t status_written_ns; /* loop_now() of the last status write, 0 before */
-    bool status_ours;          /* a status write of this process has gone through */
 };
 
 /* That of its shard: everything that is written for the job goes through it. */

@@ -202,15 +202,10 @@ static void note_sent(struct job_control *control, const struct wanted *wanted)
 }
 
 /*
- * Another controller may have had the job until now, and may have said more than we have heard of:
- * so our first word is about the version that we know. Of several that share the jobs each word is:
- * one that gets no answer may yet take effect when the next controller has the job.
+ * Each word is about the version that we know: another controller may have said more than we have
+ * heard of, and one that gets no answer may yet take effect when another controller has the job, or
+ * another job its name (of a custom object's status the API server does not look at the UID).
  */
-static bool names_version(const struct job_control *control)
-{
-    return !control->status_ours || control->controller->sharded;
-}
-
 static bool render(struct buf *path, struct buf *body, void *arg)
 {
     struct job_control *control = arg;
@@ -230,10 +225,8 @@ static bool render(struct buf *path, struct buf *body, void *arg)
     json_w_object(&w);
     json_w_member_object(&w, "metadata");
     json_w_member_str(&w, "uid", str_of(control->uid));
-    if (names_version(control)) {
-        json_w_key(&w, STR("resourceVersion"));
-        json_w_strf(&w, "%llu", (unsigned long long)control->job->meta.rv);
-    }
+    json_w_key(&w, STR("resourceVersion"));
+    json_w_strf(&w, "%llu", (unsigned long long)control->job->meta.rv);
     json_w_end_object(&w);
     write_status(&w, control, &wanted);
     json_w_end_object(&w);
@@ -285,7 +278,6 @@ static void taken(struct job_control *control, const struct kube_result *result)
     struct single_write *write = &control->status_write;
 
     backoff_reset(&control->status_conflicts);
-    control->status_ours = true;
     (void)store_apply(control->controller->jobs, result->body);
     if (control->job && control->job->meta.rv == control->sent.rv) {
         single_write_retry(control, write);

@@ -194,6 +194,44 @@ static void notes_of_others_stay(void **state)
     assert_string_equal(play_memory(server, "volume-pvc-x"), "x");
 }
 
+static struct buf late; /* the body of a status write that gets no answer, and arrives later */
+
+static int hold_back(struct server *server, const struct kube_call_spec *spec)
+{
+    (void)server;
+    if (spec->method != KUBE_PATCH || !has(spec->path, "/status") || late.n > 0)
+        return 0;
+    buf_add_str(&late, spec->body);
+    return 504;
+}
+
+/* A write about a job that is gone says nothing about the one of that name that came after it. */
+static void a_late_status_is_no_word_about_the_next_job(void **state)
+{
+    struct server *server = *state;
+    cleanup_buf struct buf answer = BUF_INIT((size_t)1 << 20);
+
+    play_start(server, SPEC(2, 2));
+    run(server, 2000);
+    assert_string_equal(play_phase(server), "Running");
+    buf_init(&late, (size_t)1 << 20);
+    server->fault = hold_back;
+    play_pods(server, "Succeeded");
+    while (late.n == 0)
+        run(server, 5);
+    server->fault = NULL;
+    play_delete_job(server);
+    run(server, 2000);
+    server->group_phase = NULL;
+    play_job(server, SPEC(1, 1));
+    run(server, 2000);
+    assert_string_equal(play_phase(server), "Pending");
+    cJSON *job = server_get(server, SERVER_JOBS, "j");
+    assert_int_equal(server_patch(server, SERVER_JOBS, job, buf_str(&late), &answer), 409);
+    buf_clear(&late);
+    assert_string_equal(play_phase(server), "Pending");
+}
+
 int main(void)
 {
     server_quiet();
@@ -205,6 +243,7 @@ int main(void)
         TEST(min_available_follows_the_spec),
         cmocka_unit_test(the_duration_is_that_of_ended_jobs),
         TEST(notes_of_others_stay),
+        TEST(a_late_status_is_no_word_about_the_next_job),
     };
 
     return cmocka_run_group_tests(all, NULL, NULL);
