@@ -16,7 +16,10 @@
  *
  * Classes go in the order of enum window_class, except that one delete or create goes for each
  * request of the highest class that waits, once some have waited for 50 ms, and after eight
- * requests one status, no more than one in 50 ms. WINDOW_EVENT only goes when nothing else waits,
+ * requests one status, no more than one in 50 ms. Statuses take a quarter of the limit at most, or
+ * one slot, until nothing of the classes above has been sent for a second: while many jobs start,
+ * news of them would burden the server in bursts, and its watches, which the jobs behind wait for,
+ * would fall behind by seconds. WINDOW_EVENT only goes when nothing else waits,
  * one at a time, and rests after one that took more than 1.5 times what they take at best, for
  * eight times the excess (1 s at most): the server may be busy with what other processes wait for.
  * WINDOW_LEASE has two slots of its own and is held back by neither limit, QPS, fence nor faults.

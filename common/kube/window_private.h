@@ -51,6 +51,8 @@ struct window {
     struct list inflight;       /* requests */
     unsigned busy, busy_leases; /* in flight: of the limit, and of the leases' own slots */
     unsigned busy_events;       /* how many of `busy` are events */
+    unsigned busy_statuses;     /* how many are statuses */
+    int64_t urgent_ns;          /* when something above statuses was last sent; 0: never */
     int64_t events_ns;          /* no event before this time */
     double event_least;         /* what an event takes at best, nanoseconds; 0: not known */
     int64_t full_ns;            /* when a request last had to wait for the limit alone */
@@ -82,7 +84,8 @@ void window_queue_push(struct window *window, struct window_request *request);
 void window_queue_remove(struct window *window, struct window_request *request);
 /* Takes out the request of a lane whose turn it is; NULL when none waits. */
 struct window_request *window_queue_pick(struct window *window, struct window_lane *lane);
-/* The lane, leases aside, whose turn it is; NULL when none waits. */
-struct window_lane *window_queue_lane(struct window *window);
+/* The lane, leases aside, whose turn it is; NULL when none waits. Without `statuses` neither
+ * these nor what goes after them. */
+struct window_lane *window_queue_lane(struct window *window, bool statuses);
 
 #endif

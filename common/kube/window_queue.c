@@ -216,7 +216,7 @@ static bool is_passed_over(const struct window *window, const struct window_lane
            loop_now(window->loop) - since_ns >= PASSED_NS;
 }
 
-struct window_lane *window_queue_lane(struct window *window)
+struct window_lane *window_queue_lane(struct window *window, bool statuses)
 {
     struct window_lane *first = NULL, *passed = NULL;
 
@@ -224,6 +224,8 @@ struct window_lane *window_queue_lane(struct window *window)
         struct window_lane *lane = &window->lanes[cls];
         if (list_empty(&lane->ready))
             continue;
+        if (cls == WINDOW_STATUS && !statuses)
+            break;
         if (!first)
             first = lane;
         else if (cls != WINDOW_EVENT && !window->passed && is_passed_over(window, lane) &&

@@ -161,6 +161,69 @@ static void test_ten_thousand_flows_go_by_what_they_miss(void **state)
     free(jobs);
 }
 
+/* ---- news beside work ------------------------------------------------------------------------ */
+
+static unsigned in_flight_of(const struct fixture *f, const char *name)
+{
+    unsigned count = 0;
+    for (const struct kube_call *call = f->server->calls; call; call = call->next)
+        count += strcmp(call->path, name) == 0;
+    return count;
+}
+
+static void answer_one(struct fixture *f, const char *name)
+{
+    struct kube_call *call = f->server->calls;
+    while (call && strcmp(call->path, name) != 0)
+        call = call->next;
+    assert_non_null(call);
+    manual_answer(call, 200, "{}", 0);
+    turn(f);
+}
+
+static void test_statuses_take_a_quarter_beside_work(void **state)
+{
+    struct fixture *f = *state;
+    static struct job statuses[12], pods[7], event;
+    start_window(f, &(struct window_config){.fixed_inflight = 8});
+    submit(f, &pods[0], "pod", WINDOW_CREATE, NULL);
+    turn(f);
+    for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)
+        submit(f, &statuses[i], "status", WINDOW_STATUS, NULL);
+    submit(f, &event, "event", WINDOW_EVENT, NULL);
+    turn(f);
+    assert_int_equal(in_flight_of(f, "status"), 2);
+    assert_int_equal(in_flight_of(f, "event"), 0);
+    answer_one(f, "status"); /* makes room for one, whatever else is in flight */
+    answer_one(f, "pod");
+    assert_int_equal(in_flight_of(f, "status"), 2);
+    run_for(f->loop, 999 * MS); /* room is left for what is more urgent */
+    for (size_t i = 1; i < ARRAY_SIZE(pods); i++)
+        submit(f, &pods[i], "pod", WINDOW_CREATE, NULL);
+    turn(f);
+    assert_int_equal(in_flight_of(f, "pod"), 6);
+    for (size_t i = 1; i < ARRAY_SIZE(pods); i++)
+        answer_one(f, "pod");
+    assert_int_equal(in_flight_of(f, "status"), 2);
+    run_for(f->loop, NSEC_PER_SEC); /* nothing urgent has come: all slots are theirs */
+    answer_one(f, "status");
+    assert_int_equal(in_flight_of(f, "status"), 8);
+}
+
+static void test_a_small_window_has_room_for_a_status(void **state)
+{
+    struct fixture *f = *state;
+    static struct job statuses[3], pod;
+    start_window(f, &(struct window_config){.fixed_inflight = 2});
+    submit(f, &pod, "pod", WINDOW_CREATE, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)
+        submit(f, &statuses[i], "status", WINDOW_STATUS, NULL);
+    turn(f);
+    assert_int_equal(in_flight_of(f, "status"), 1);
+    answer_one(f, "pod");
+    assert_int_equal(in_flight_of(f, "status"), 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -172,6 +235,8 @@ int main(void)
         TEST(test_age_breaks_ties),
         TEST(test_a_small_job_does_not_wait_for_a_large_one),
         TEST(test_ten_thousand_flows_go_by_what_they_miss),
+        TEST(test_statuses_take_a_quarter_beside_work),
+        TEST(test_a_small_window_has_room_for_a_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
