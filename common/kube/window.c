@@ -21,10 +21,8 @@
 #define EVENT_REST_MOST ((double)NSEC_PER_SEC) /* ... or this long */
 #define EVENT_SLOW 1.5    /* times the least latency is no sign of others yet */
 #define EVENT_FADES 1.002 /* the least latency grows so with each event */
-#define STATUS_PART 4     /* of the limit, one in so many slots, if anything above them ... */
-#define STATUS_YIELDS NSEC_PER_SEC /* ... was sent in this time */
-#define DEFAULT_LEAVES 12          /* others may be the cause of latency; less gets nothing done */
-#define PUMP_MOST 256              /* requests of one turn */
+#define DEFAULT_LEAVES 12 /* others may be the cause of latency; less gets nothing done */
+#define PUMP_MOST 256     /* requests of one turn */
 #define PATH_MAX_BYTES ((size_t)16 << 10)
 #define BODY_KEEP ((size_t)64 << 10) /* a larger buffer is freed after use */
 #define UNREACHABLE_FIRST (50 * NSEC_PER_MSEC)
@@ -469,21 +467,13 @@ static bool may_send_event(struct window *window)
     return rest <= 0;
 }
 
-/* An answer brings the next turn: one of them is in flight where this says no. */
-static bool may_send_status(const struct window *window)
-{
-    const unsigned most = window_limit_now(&window->limit) / STATUS_PART;
-    return window->busy_statuses < (most ? most : 1) || !window->urgent_ns ||
-           loop_now(window->loop) - window->urgent_ns >= STATUS_YIELDS;
-}
-
 static struct window_request *next_request(struct window *window)
 {
     struct window_lane *leases = &window->lanes[WINDOW_LEASE];
 
     if (window->busy_leases < LEASE_SLOTS && !list_empty(&leases->ready))
         return window_queue_pick(window, leases);
-    struct window_lane *lane = window_queue_lane(window, may_send_status(window));
+    struct window_lane *lane = window_queue_lane(window);
     if (lane && lane->cls == WINDOW_EVENT && !may_send_event(window))
         return NULL;
     return lane && may_send(window) ? window_queue_pick(window, lane) : NULL;

@@ -84,8 +84,7 @@ void window_queue_push(struct window *window, struct window_request *request);
 void window_queue_remove(struct window *window, struct window_request *request);
 /* Takes out the request of a lane whose turn it is; NULL when none waits. */
 struct window_request *window_queue_pick(struct window *window, struct window_lane *lane);
-/* The lane, leases aside, whose turn it is; NULL when none waits. Without `statuses` neither
- * these nor what goes after them. */
-struct window_lane *window_queue_lane(struct window *window, bool statuses);
+/* The lane, leases aside, whose turn it is; NULL when none waits, or statuses have their share. */
+struct window_lane *window_queue_lane(struct window *window);
 
 #endif

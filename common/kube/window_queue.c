@@ -9,6 +9,8 @@
 
 #define ROUND_ROBIN_EVERY 4 /* one pick in four */
 #define PASSED_NS (50 * NSEC_PER_MSEC)
+#define STATUS_PART 4              /* of the limit, one slot in so many, if anything above ... */
+#define STATUS_YIELDS NSEC_PER_SEC /* ... was sent in this time */
 
 /*
  * After so many picks of others a lower class gets one, if somebody has waited in it for PASSED_NS,
@@ -216,7 +218,15 @@ static bool is_passed_over(const struct window *window, const struct window_lane
            loop_now(window->loop) - since_ns >= PASSED_NS;
 }
 
-struct window_lane *window_queue_lane(struct window *window, bool statuses)
+/* Where it says no one of them is in flight, whose answer brings the next turn. */
+static bool may_send_status(const struct window *window)
+{
+    const unsigned most = window_limit_now(&window->limit) / STATUS_PART;
+    return window->busy_statuses < (most ? most : 1) || !window->urgent_ns ||
+           loop_now(window->loop) - window->urgent_ns >= STATUS_YIELDS;
+}
+
+struct window_lane *window_queue_lane(struct window *window)
 {
     struct window_lane *first = NULL, *passed = NULL;
 
@@ -224,7 +234,7 @@ struct window_lane *window_queue_lane(struct window *window, bool statuses)
         struct window_lane *lane = &window->lanes[cls];
         if (list_empty(&lane->ready))
             continue;
-        if (cls == WINDOW_STATUS && !statuses)
+        if (cls == WINDOW_STATUS && !may_send_status(window))
             break;
         if (!first)
             first = lane;
