@@ -1,7 +1,7 @@
 """An API server that becomes slow, or answers 429 to half, for some seconds: does the window give way,
 is nothing lost, and how soon is the old rate back?
 
-One job of many pods, with the controller behind the fault proxy. Once a tenth of its pods are created
+One job of many pods, with the controller behind the fault proxy. Once a quarter of its pods are created
 the trouble begins, and ends --hold seconds later. Recovered is when, after its end, creates first come
 for half a second at 90 % of the median of the half seconds before it. Creates are the API server's
 (audit log); the limit of the window is what the controller's metrics say, drawn for explanation alone.
@@ -33,6 +33,7 @@ TROUBLES = {
 }
 RATE = 0.9           # of the one before, that counts as recovered
 MAX_RECOVERY_S = 5
+BEFORE = 0.25        # of the pods are created by then: the rate before is that of some seconds
 SPAN_S = 0.5         # over which rates are taken
 LIMIT = "pumice_window_limit"
 
@@ -41,7 +42,7 @@ def add_arguments(parser):
     """Its part of the command line."""
     parser.add_argument("--trouble", action="store_true",
                         help="an API server that is slow, or answers 429, for a while, with one job of "
-                             "--pods pods (6000)")
+                             "--pods pods (10000)")
     parser.add_argument("--hold", type=float, default=10, metavar="SECONDS",
                         help="how long the trouble of --trouble lasts")
 
@@ -50,7 +51,7 @@ def complete(parser, options):
     """The shape is one job."""
     if not options.trouble:
         return
-    shapes.complete_one_job(parser, options, "--trouble", 6000)
+    shapes.complete_one_job(parser, options, "--trouble", 10000)
     if len(options.shapes) != 1:
         parser.error("--trouble takes one shape")
 
@@ -81,7 +82,7 @@ class Trouble:
         limits = []
         with self.bench.session("ours", self.shape) as session:
             self.bench.generate(self.bench.loadgen_command("ours", self.shape, session.namespace))
-            self._until(session, limits, lambda: session.follower.creates >= self.shape.pods / 10)
+            self._until(session, limits, lambda: session.follower.creates >= BEFORE * self.shape.pods)
             begin = time.time()
             _, action, more = TROUBLES[kind]
             proxy.add({"match": {}, "action": action, **more})
