@@ -262,7 +262,7 @@ static void refused(struct job_control *control, const struct kube_result *resul
     single_write_refused(control, write, result);
 }
 
-/* Another writer was faster: what is there now is read and decided upon again, soon. */
+/* Another writer was faster: what is there then is decided upon again, soon. */
 static void after_conflict(struct job_control *control)
 {
     struct loop *loop = control->controller->loop;
@@ -341,6 +341,16 @@ static void submit(struct job_control *control)
                               .patience_s = job_patience(control->status_write.backoff.failures)});
 }
 
+/* True when the job is to be written. After a conflict it is read before, unless there has been
+ * news of it since: that may be late for as long as it takes to find out that a watch is dead. */
+static bool may_submit(struct job_control *control)
+{
+    if (control->status_conflicts.failures > 0 && !alive_asking(control) &&
+        control->job->meta.rv == control->sent.rv)
+        alive_take_over(control);
+    return alive_checked(control);
+}
+
 /* True while an earlier try has to be waited for. */
 static bool backing_off(const struct job_control *control)
 {
@@ -369,7 +379,7 @@ bool status_sync(struct job_control *control)
     const int64_t age_ns = loop_now(controller->loop) - control->status_written_ns;
     if (!at_once && age_ns < COUNT_INTERVAL)
         loop_timer_set(controller->loop, &write->timer, COUNT_INTERVAL - age_ns);
-    else if (alive_checked(control))
+    else if (may_submit(control))
         submit(control);
     return settled;
 }
