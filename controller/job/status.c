@@ -12,6 +12,8 @@
 
 /* So many conflicts in a row are answered within two seconds; after that it takes longer. */
 #define CONFLICTS_AT_ONCE 30
+/* Of those about a version that we know of no later one than, so many for a look at what is there. */
+#define READ_EVERY 10
 
 /* Counts are sent this long after the write before: they are to be at most two seconds old. */
 #define COUNT_INTERVAL (1750 * NSEC_PER_MSEC)
@@ -341,12 +343,20 @@ static void submit(struct job_control *control)
                               .patience_s = job_patience(control->status_write.backoff.failures)});
 }
 
-/* True when the job is to be written. After a conflict it is read before, unless there has been
- * news of it since: that may be late for as long as it takes to find out that a watch is dead. */
+/* Whether the job is to be read after a conflict: where there has been no news of it since, which
+ * may be late for as long as it takes to find out that a watch is dead. The first time and then
+ * seldom, for it may also be one that cannot be read. */
+static bool is_to_be_read(const struct job_control *control)
+{
+    const unsigned conflicts = control->status_conflicts.failures;
+    return (conflicts == 1 || (conflicts > 0 && conflicts % READ_EVERY == 0)) &&
+           control->job->meta.rv == control->sent.rv && !alive_asking(control);
+}
+
+/* True when it may be written at once. */
 static bool may_submit(struct job_control *control)
 {
-    if (control->status_conflicts.failures > 0 && !alive_asking(control) &&
-        control->job->meta.rv == control->sent.rv)
+    if (is_to_be_read(control))
         alive_take_over(control);
     return alive_checked(control);
 }
