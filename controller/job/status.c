@@ -12,7 +12,8 @@
 
 /* So many conflicts in a row are answered within two seconds; after that it takes longer. */
 #define CONFLICTS_AT_ONCE 30
-/* Of those about a version that we know of no later one than, so many for a look at what is there. */
+/* Of those about a version that we know of no later one than, so many for a look at what is there.
+ */
 #define READ_EVERY 10
 
 /* Counts are sent this long after the write before: they are to be at most two seconds old. */
