@@ -12,6 +12,7 @@
 #include "scheduler/metrics.h"
 #include "scheduler/minimum.h"
 #include "scheduler/queues.h"
+#include "scheduler/tally.h"
 #include "scheduler/volumes/volumes.h"
 #include "scheduler/waiting.h"
 #include "scheduler/why.h"
@@ -246,6 +247,7 @@ static bool apply_queue(struct scheduler *scheduler, const struct change *change
         cache_tell_queues(&scheduler->cache);
     if (!queue)
         queues_check(scheduler);
+    tally_request(scheduler); /* its status may say something else now */
     return changed;
 }
 

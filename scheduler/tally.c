@@ -77,17 +77,31 @@ static void write_amount(struct json_writer *writer, uint32_t id, int64_t amount
     json_w_strf(writer, "%lld%s", (long long)number, milli ? "m" : "");
 }
 
+/* It is about the version that we know: one that gets no answer may arrive when another scheduler
+ * leads, and has said more, or another queue has the name (of a custom object's status the API
+ * server does not look at the UID). */
+static void write_about(struct json_writer *writer, const struct queue *queue)
+{
+    json_w_member_object(writer, "metadata");
+    json_w_member_str(writer, "uid", str_of(queue->meta.uid));
+    json_w_key(writer, STR("resourceVersion"));
+    json_w_strf(writer, "%llu", (unsigned long long)queue->meta.rv);
+    json_w_end_object(writer);
+}
+
 static bool tally_render(struct buf *path, struct buf *body, void *arg)
 {
     const struct tally *tally = arg;
     struct json_writer writer = json_writer(body);
+    const struct queue *queue =
+        store_get(tally->scheduler->params.queues, STR_NULL, str_of(tally->name));
+    if (!queue || queue->meta.uid != tally->uid)
+        return false;
     buf_add_cstr(path, PATH_QUEUES "/");
     kube_escape(path, str_of(tally->name));
     buf_add_cstr(path, "/status");
     json_w_object(&writer);
-    json_w_member_object(&writer, "metadata");
-    json_w_member_str(&writer, "uid", str_of(tally->uid));
-    json_w_end_object(&writer);
+    write_about(&writer, queue);
     json_w_member_object(&writer, "status");
     json_w_member_object(&writer, "allocated");
     for (uint32_t id = RESOURCE_CPU; id <= RESOURCE_MEMORY; id++) /* also when they are 0 */
@@ -125,7 +139,9 @@ static void tally_done(const struct kube_result *result, void *arg)
     enum error_class cls = result->error.cls;
     if (cls == ERROR_NONE)
         (void)store_apply(scheduler->params.queues, result->body);
-    else if (cls != ERROR_CANCELLED && cls != ERROR_NOT_FOUND && cls != ERROR_CONFLICT) {
+    else if (cls == ERROR_CONFLICT)
+        tally_request(scheduler); /* there is or will be news */
+    else if (cls != ERROR_CANCELLED && cls != ERROR_NOT_FOUND) {
         log_warn("what a queue holds cannot be written, trying again in 5 s queue=%s error=\"%s\"",
                  tally->name, result->error.text);
         loop_timer_set(scheduler->params.loop, &scheduler->tally_timer, RETRY_NS);

@@ -14,7 +14,8 @@ enum error_class {
     ERROR_NONE,
     ERROR_INVALID,   /* input that will never be right: do not retry unchanged */
     ERROR_RETRY,     /* a passing fault (network, 429, 5xx): try again with back-off */
-    ERROR_CONFLICT,  /* 409: somebody else wrote first; read again */
+    ERROR_CONFLICT,  /* 409: somebody else wrote first, or, as 422 may say, it is another one's name
+                        by now; read again */
     ERROR_EXISTS,    /* 409 AlreadyExists */
     ERROR_GONE,      /* 410: list again */
     ERROR_NOT_FOUND, /* 404 */

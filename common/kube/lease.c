@@ -38,6 +38,8 @@ struct lease {
     bool leading;
     bool hurry;     /* the next attempt is to follow at once */
     bool stale;     /* our version is not the current one: read it first */
+    bool stepping;  /* standing by: the look before was a step ago, so a renewal is new, */
+    bool in_step;   /* and it is known when they come */
     bool stopping;  /* lease_release was called */
     bool giving_up; /* the write under way is the one that gives the Lease up */
 
@@ -69,7 +71,7 @@ static void lose(struct lease *lease, const char *why)
 {
     if (!lease->leading)
         return;
-    lease->leading = false;
+    lease->leading = lease->stepping = lease->in_step = false;
     loop_timer_cancel(lease->loop, &lease->deadline);
     log_warn("lease %s/%s: no longer the leader: %s", lease->config.ns, lease->config.name, why);
     lease->changed(false, lease->arg);
@@ -242,13 +244,16 @@ static int64_t patience(const struct lease *lease)
 
 /*
  * A standby looks again when a renewal is due, and then in small steps until it has seen it: it
- * counts from when it saw one, so what it sees late delays its own turn.
+ * counts from when it saw one, so what it sees late delays its own turn. So it does at first, too,
+ * and after a look without an answer: how late it saw the renewal before it does not know.
  */
-static int64_t next_look(const struct lease *lease)
+static int64_t next_look(struct lease *lease)
 {
     const int64_t period = lease->config.retry_period_ns, step = period / STEPS;
     const bool renewed = lease->observed_ns >= lease->attempt_ns;
-    return rng_jitter(loop_rng(lease->loop), renewed ? period - step : step, 0.1);
+    lease->in_step = lease->in_step || (renewed && lease->stepping);
+    lease->stepping = !renewed || !lease->in_step;
+    return rng_jitter(loop_rng(lease->loop), lease->stepping ? step : period - step, 0.1);
 }
 
 /* The record is fresh: take, renew or wait. */
@@ -277,6 +282,7 @@ static void on_got(const struct kube_result *result, void *arg)
         else
             consider(lease);
     } else if (result->error.cls != ERROR_NONE) {
+        lease->stepping = lease->in_step = false;
         log_trouble(lease, &result->error);
     } else if (observe(lease, result->body)) {
         consider(lease);
@@ -303,8 +309,10 @@ static void read_lease(struct lease *lease)
 
 static void cancel_attempt(struct lease *lease)
 {
-    if (lease->get)
+    if (lease->get) {
         kube_cancel(lease->transport, take_ptr(lease->get));
+        lease->stepping = lease->in_step = false;
+    }
     if (lease->put) {
         (void)window_cancel(lease->window, take_ptr(lease->put));
         lease->stale = true; /* it may have taken effect */

@@ -8,7 +8,8 @@
 struct status {
     struct str reason, message;
     int64_t retry_after_s;
-    bool by_budget; /* of its causes one is a PodDisruptionBudget */
+    bool by_budget; /* of its causes one is a PodDisruptionBudget, */
+    bool other_uid; /* or that the object has another UID */
 };
 
 static void read_cause(struct json_reader *r, struct status *status)
@@ -18,6 +19,8 @@ static void read_cause(struct json_reader *r, struct status *status)
     while (present && json_key(r, &key)) {
         if (str_is(key, "reason"))
             status->by_budget = str_is(json_str(r), "DisruptionBudget") || status->by_budget;
+        else if (str_is(key, "field"))
+            status->other_uid = str_is(json_str(r), "metadata.uid") || status->other_uid;
         else
             json_skip(r);
     }
@@ -69,7 +72,7 @@ static void read_status(struct str body, struct arena *arena, struct status *sta
         *status = (struct status){.retry_after_s = 0};
 }
 
-static enum error_class class_of(int code, struct str reason)
+static enum error_class class_of(int code, const struct status *status)
 {
     if (code >= 500)
         return ERROR_RETRY;
@@ -83,9 +86,11 @@ static enum error_class class_of(int code, struct str reason)
     case 429:
         return ERROR_RETRY;
     case 409:
-        return str_is(reason, "AlreadyExists") ? ERROR_EXISTS : ERROR_CONFLICT;
+        return str_is(status->reason, "AlreadyExists") ? ERROR_EXISTS : ERROR_CONFLICT;
     case 410:
         return ERROR_GONE;
+    case 422:
+        return status->other_uid ? ERROR_CONFLICT : ERROR_INVALID;
     default:
         return ERROR_INVALID;
     }
@@ -115,9 +120,10 @@ void kube_result_classify(struct kube_result *result)
     cleanup_arena struct arena arena = ARENA_INIT;
     struct status status = {.retry_after_s = 0};
     read_status(result->body, &arena, &status);
-    enum error_class cls = class_of(result->status, status.reason);
+    enum error_class cls = class_of(result->status, &status);
     struct str line = first_line(result->body);
     result->by_budget = result->status == 429 && status.by_budget;
+    result->other_uid = result->status == 422 && status.other_uid;
     if (!str_empty(status.message))
         set_text(&result->error, cls, status.message);
     else if (str_empty(line))

@@ -38,6 +38,7 @@ struct kube_result {
                                Empty when the call streamed to on_data */
     int64_t retry_after_ns; /* Retry-After of the answer, 0 without one */
     bool by_budget;         /* a 429 because a PodDisruptionBudget keeps the pod */
+    bool other_uid;         /* a 422 because another object has the name than the UID tells */
     int64_t latency_ns;     /* from start to end on the loop's clock */
     struct error error;     /* ERROR_NONE for 2xx; else class and the server's Status message
                                ("pods \"x\" is forbidden: ..."), or what failed on the way */
@@ -130,8 +131,9 @@ struct kube_transport *kube_transport_curl_for_url(struct loop *loop, const char
 char *kube_url_shown(struct str url);
 
 /*
- * Fills result->error and by_budget for an HTTP status and body: class by code and Status.reason,
- * text from Status.message, falling back to the first line of the body. For transports.
+ * Fills result->error, by_budget and other_uid for an HTTP status and body: class by code and
+ * Status.reason, text from Status.message, falling back to the first line of the body. For
+ * transports.
  */
 void kube_result_classify(struct kube_result *result);
 

@@ -21,9 +21,10 @@ bool alive_certain(struct job_control *control);
 bool alive_asking(const struct job_control *control);
 /* The pass is over: the next one has to ask again if there is doubt. */
 void alive_pass_over(struct job_control *control);
-/* The job comes from another controller, which may have done more than is heard of yet. */
+/* Another may have done more with the job than is heard of yet, as the controller from which it
+ * comes. */
 void alive_take_over(struct job_control *control);
-/* True when something may be written for the job: if it was taken over, it has been read since.
+/* True when something may be written for the job: it has been read since alive_take_over.
  * Else it is being asked for, and the answer starts another pass. */
 bool alive_checked(struct job_control *control);
 /* Withdraws the question. */

@@ -12,6 +12,9 @@
 
 /* So many conflicts in a row are answered within two seconds; after that it takes longer. */
 #define CONFLICTS_AT_ONCE 30
+/* Of those about a version that we know of no later one than, so many for a look at what is there.
+ */
+#define READ_EVERY 10
 
 /* Counts are sent this long after the write before: they are to be at most two seconds old. */
 #define COUNT_INTERVAL (1750 * NSEC_PER_MSEC)
@@ -262,7 +265,7 @@ static void refused(struct job_control *control, const struct kube_result *resul
     single_write_refused(control, write, result);
 }
 
-/* Another writer was faster: what is there now is read and decided upon again, soon. */
+/* Another writer was faster: what is there then is decided upon again, soon. */
 static void after_conflict(struct job_control *control)
 {
     struct loop *loop = control->controller->loop;
@@ -341,6 +344,24 @@ static void submit(struct job_control *control)
                               .patience_s = job_patience(control->status_write.backoff.failures)});
 }
 
+/* Whether the job is to be read after a conflict: where there has been no news of it since, which
+ * may be late for as long as it takes to find out that a watch is dead. The first time and then
+ * seldom, for it may also be one that cannot be read. */
+static bool is_to_be_read(const struct job_control *control)
+{
+    const unsigned conflicts = control->status_conflicts.failures;
+    return (conflicts == 1 || (conflicts > 0 && conflicts % READ_EVERY == 0)) &&
+           control->job->meta.rv == control->sent.rv && !alive_asking(control);
+}
+
+/* True when it may be written at once. */
+static bool may_submit(struct job_control *control)
+{
+    if (is_to_be_read(control))
+        alive_take_over(control);
+    return alive_checked(control);
+}
+
 /* True while an earlier try has to be waited for. */
 static bool backing_off(const struct job_control *control)
 {
@@ -369,7 +390,7 @@ bool status_sync(struct job_control *control)
     const int64_t age_ns = loop_now(controller->loop) - control->status_written_ns;
     if (!at_once && age_ns < COUNT_INTERVAL)
         loop_timer_set(controller->loop, &write->timer, COUNT_INTERVAL - age_ns);
-    else if (alive_checked(control))
+    else if (may_submit(control))
         submit(control);
     return settled;
 }

@@ -93,7 +93,8 @@ static void answered(const struct kube_result *result, void *arg)
 
     if (cls == ERROR_NONE)
         (void)store_apply(member->pods, result->body);
-    else if (cls == ERROR_NOT_FOUND || cls == ERROR_CONFLICT)
+    else if (cls == ERROR_NOT_FOUND ||
+             result->other_uid) /* a 409 is a pod that others write, too */
         store_forget(member->pods, str_of(group->ns), str_of(member->name), str_of(member->uid));
     member->request = NULL;
     /* Whoever takes the annotation off is not argued with in a tight loop. */

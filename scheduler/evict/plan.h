@@ -22,18 +22,18 @@
  *
  * For each pod the cheapest node is taken, where the victims are those in order of cost up to the
  * one with which the pod fits, less those that turn out not to be needed, the costliest first. Each
- * is asked for as things are by then; where plugins refused one because of those before it, the
- * node is tried anew, a few times at most, with one going first that makes the room by itself, or
- * with the first that was refused. (Other orders, which might do, are not tried.)
- * In the end every unit is looked at again, the costliest first: one without which the job has its
- * places all the same is spared, and a job that is gone goes only in part when that is enough. So
- * none of the victims is in vain, and where the job's pods are alike no set with a lower highest
- * priority would do; save that what nodes compete for (what a job can spare that does not go whole,
- * what a budget lets go) is given to the cheapest of them, though another may need it more; and
- * save that, where units times places are more than EVICT_SPARE_MOST, the places are not found anew
- * for each unit: then one is spared only if it has room where it was, beside all who are placed,
- * and where more than room matters (affinity, ports, volumes, limits of groups of nodes) none is.
- * Loop thread only; lives within one action.
+ * is asked for as things are by then; where plugins or budgets refused one because of those before
+ * it, the node is tried anew, a few times at most, with one going first that makes the room by
+ * itself, or with the first that was refused, until EVICT_ANEW_MOST pods have gone in vain so.
+ * (Other orders, which might do, are not tried.) In the end every unit is looked at again, the
+ * costliest first: one without which the job has its places all the same is spared, and a job that
+ * is gone goes only in part when that is enough. So none of the victims is in vain, and where the
+ * job's pods are alike no set with a lower highest priority would do; save that what nodes compete
+ * for (what a job can spare that does not go whole, what a budget lets go) is given to the cheapest
+ * of them, though another may need it more; and save that, where units times places are more than
+ * EVICT_SPARE_MOST, the places are not found anew for each unit: then one is spared only if it has
+ * room where it was, beside all who are placed, and where more than room matters (affinity, ports,
+ * volumes, limits of groups of nodes) none is. Loop thread only; lives within one action.
  */
 #ifndef PUMICE_SCHEDULER_EVICT_PLAN_H
 #define PUMICE_SCHEDULER_EVICT_PLAN_H
@@ -42,6 +42,7 @@
 #include "scheduler/scheduler.h"
 
 #define EVICT_SPARE_MOST 65536 /* pods placed anew so that units may be spared, at most */
+#define EVICT_ANEW_MOST 65536  /* pods taken away in trials made anew, in vain, at most */
 
 struct evict_rules {
     enum eviction_kind kind;

@@ -161,6 +161,7 @@ struct evict_plan {
     VEC(uint32_t) stale; /* nodes whose sites are to be looked at again */
 
     struct evict_trial trial;
+    uint64_t anew; /* pods that went in trials made anew, in vain */
     struct evict_sparing sparing;
     VEC(uint32_t) order;    /* units, the costliest first */
     VEC(uint32_t) returned; /* units; scratch of sparing */

@@ -159,7 +159,8 @@ void evict_step_take(struct evict_plan *plan)
 static size_t next_first(struct evict_plan *plan)
 {
     const struct evict_trial *trial = &plan->trial;
-    if (!trial->failed || !trial->refused || trial->again == AGAIN_MOST)
+    if (!trial->failed || !trial->refused || trial->again == AGAIN_MOST ||
+        plan->anew >= EVICT_ANEW_MOST)
         return 0;
     for (size_t i = trial->first ? trial->first : 1; i < plan->options.n; i++) {
         const struct evict_option *option = &plan->options.items[i];
@@ -255,7 +256,9 @@ void evict_step_keep(struct evict_plan *plan)
 void evict_step_drop(struct evict_plan *plan)
 {
     while (plan->units.n > plan->trial.from) {
-        const bool whole = plan->units.items[plan->units.n - 1].whole;
+        const struct evict_unit *last = &plan->units.items[plan->units.n - 1];
+        const bool whole = last->whole;
+        plan->anew += plan->trial.first ? last->cost.pods : 0;
         evict_drop_units(plan, plan->units.n - 1);
         if (whole)
             return;

@@ -142,8 +142,12 @@ static bool is_final(struct evict_plan *plan, const struct evict_option *option)
 static bool may_take_whole(struct evict_plan *plan, struct evict_owner *owner,
                            const struct evict_option *option, const struct sched_task *task)
 {
-    if (owner->refused || !count_whole(plan, owner))
+    if (owner->refused)
         return false;
+    if (!count_whole(plan, owner)) {
+        (void)is_final(plan, option);
+        return false;
+    }
     if (lets_go_whole(plan, owner, task))
         return true;
     uncount(plan, owner, owner->first + owner->n);
@@ -155,11 +159,11 @@ static bool may_take_whole(struct evict_plan *plan, struct evict_owner *owner,
 static bool may_take_single(struct evict_plan *plan, const struct sched_task *victim,
                             const struct evict_option *option, const struct sched_task *task)
 {
-    if (!budget_tally_take(&plan->tally, victim->pod))
-        return false;
-    if (lets_go_single(plan, victim, task))
+    const bool counted = budget_tally_take(&plan->tally, victim->pod);
+    if (counted && lets_go_single(plan, victim, task))
         return true;
-    budget_tally_give_back(&plan->tally, victim->pod);
+    if (counted)
+        budget_tally_give_back(&plan->tally, victim->pod);
     (void)is_final(plan, option);
     return false;
 }

@@ -98,8 +98,8 @@ def test_a_standby_binds_within_a_second_of_the_lease(api, ns, schedulers):
 
 def test_a_leader_that_goes_on_after_its_lease_binds_nothing(api, ns, schedulers):
     """Binds are slow, so that it is paused with most of them before it."""
+    witness, audit = Witness(api, ns), Audit(api.plane)  # that of the first write of the Lease, too
     leader, standby = schedulers(**members.TIMES, **{"kube-api-qps": "30", "kube-api-burst": "1"})
-    witness, audit = Witness(api, ns), Audit(api.plane)
     names = submit(api, ns, "paused", 20, 0)
     wait_until(lambda: len(witness.nodes) > SIZE, 30, "the first binds")
     leader.pause()

@@ -216,8 +216,11 @@ static inline int cluster_patch(struct cluster *cluster, const char *path, struc
     if (!other)
         json_merge(object, patch);
     cJSON_Delete(patch);
-    if (other)
-        return cluster_refuse(body, 409, "Conflict");
+    if (other) {
+        buf_add_cstr(body, "{\"kind\":\"Status\",\"reason\":\"Invalid\",\"details\":{\"causes\":["
+                           "{\"field\":\"metadata.uid\"}]},\"code\":422}");
+        return 422;
+    }
     cluster_touch(cluster, path);
     return cluster_answer(cluster, path, 200, body);
 }

@@ -1,5 +1,6 @@
 /*
- * PodGroups of pods, by shard: those of other controllers are left alone, and come and go.
+ * PodGroups of pods, by shard: those of other controllers are left alone, and come and go. Pods
+ * that others write, or replace, meanwhile.
  */
 #include "cluster.h"
 
@@ -140,6 +141,46 @@ static void what_is_in_flight_is_left_to_end(void **state)
     assert_string_equal(group_of_pod(scene), GROUP);
 }
 
+static int refuse_the_first_patch(struct cluster *cluster, const struct kube_call_spec *spec)
+{
+    return spec->method == KUBE_PATCH && cluster_count(cluster, "PATCH") == 0 ? 409 : 0;
+}
+
+/* The API server tries a patch a few times and gives up where others write the pod all the time. */
+static void a_pod_that_others_write_is_not_given_up(void **state)
+{
+    struct scene *scene = *state;
+
+    adopt(scene);
+    scene->cluster.fault = refuse_the_first_patch;
+    cluster_put(&scene->cluster, POD, JSON);
+    cluster_run(&scene->cluster, 5000);
+    assert_string_equal(group_of_pod(scene), GROUP);
+    assert_int_equal(cluster_count(&scene->cluster, "PATCH"), 2);
+}
+
+static void a_pod_that_was_replaced_is_left_at_once(void **state)
+{
+    struct scene *scene = *state;
+
+    adopt(scene);
+    scene->cluster.fake->latency_ns = NSEC_PER_SEC;
+    cluster_put(&scene->cluster, POD, JSON);
+    scene->cluster.silent = true;
+    cluster_remove(&scene->cluster, POD);
+    cluster_put(&scene->cluster, POD,
+                "{\"metadata\":{\"uid\":\"b-uid\"},\"spec\":{\"schedulerName\":\"volcano\","
+                "\"containers\":[{\"name\":\"c\"}]}}");
+    cluster_run(&scene->cluster, 30000);
+    assert_int_equal(cluster_count(&scene->cluster, "PATCH"), 1);
+    assert_string_equal(group_of_pod(scene), "");
+    scene->cluster.silent = false;
+    scene->shards = SHARDS_ALL;
+    cluster_touch(&scene->cluster, POD);
+    cluster_run(&scene->cluster, 5000);
+    assert_string_equal(group_of_pod(scene), "podgroup-b-uid");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -148,6 +189,8 @@ int main(void)
         TEST(groups_of_others_are_left_alone),
         TEST(what_was_let_go_is_done_by_nobody_here),
         TEST(what_is_in_flight_is_left_to_end),
+        TEST(a_pod_that_others_write_is_not_given_up),
+        TEST(a_pod_that_was_replaced_is_left_at_once),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -232,6 +232,28 @@ static void a_late_status_is_no_word_about_the_next_job(void **state)
     assert_string_equal(play_phase(server), "Pending");
 }
 
+/* News of what another wrote may be late, as when a watch has died: then the job is read, once. */
+static void what_another_wrote_is_read_where_news_of_it_is_late(void **state)
+{
+    struct server *server = *state;
+
+    play_start(server, SPEC(2, 2));
+    run(server, 2000);
+    for (int i = 0; i < 2; i++) {
+        char rv[24];
+        (void)snprintf(rv, sizeof(rv), "%llu", (unsigned long long)++server->rv);
+        json_set(json_at(server_get(server, SERVER_JOBS, "j"), "metadata"), "resourceVersion",
+                 cJSON_CreateString(rv));
+        const size_t asked = server->asked;
+        play_pod(server, i == 0 ? "j-w-0" : "j-w-1", "Succeeded");
+        run(server, 3000);
+        assert_int_equal(play_number(server, "succeeded"), i + 1);
+        assert_in_range(server->asked - asked, 3, 5); /* refused, read, written */
+    }
+    assert_string_equal(play_phase(server), "Completed");
+    assert_false(has(buf_str(&server->said), "JobStatusError"));
+}
+
 int main(void)
 {
     server_quiet();
@@ -244,6 +266,7 @@ int main(void)
         cmocka_unit_test(the_duration_is_that_of_ended_jobs),
         TEST(notes_of_others_stay),
         TEST(a_late_status_is_no_word_about_the_next_job),
+        TEST(what_another_wrote_is_read_where_news_of_it_is_late),
     };
 
     return cmocka_run_group_tests(all, NULL, NULL);

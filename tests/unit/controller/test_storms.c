@@ -73,7 +73,7 @@ static void a_job_that_cannot_be_read_is_written_seldom(void **state)
     play_start(server, SPEC(2, 2));
     play_job(server, JOB(2, "", TASK("w", -1, "")));
     play_pods(server, "Succeeded");
-    assert_in_range(asked_within(server, HALF_A_MINUTE), 1, 45);
+    assert_in_range(asked_within(server, HALF_A_MINUTE), 1, 50);
     assert_in_range(asked_within(server, HALF_A_MINUTE), 1, 8);
     play_job(server, SPEC(2, 2));
     run(server, 2 * HALF_A_MINUTE);

@@ -517,6 +517,27 @@ static void a_standby_keeps_step_with_the_holder(void **state)
     }
 }
 
+/* It does so from the first renewal on: a standby may be needed as soon as it is there. */
+static void a_new_standby_is_in_step_at_once(void **state)
+{
+    struct bench *bench = *state;
+    for (int i = 0; i < 20; i++) {
+        join(bench, &bench->a, "a_1");
+        run_s(bench, 20 + 0.1 * i); /* the one before is over */
+        assert_true(bench->a.leading);
+        join(bench, &bench->b, "b_1");
+        for (unsigned n = 0, puts = bench->server.puts; n < 2; puts = bench->server.puts, n++)
+            while (bench->server.puts == puts)
+                run_s(bench, 0.01);
+        leave(&bench->a);
+        run_s(bench, 14.95);
+        assert_false(bench->b.leading);
+        run_s(bench, 0.45);
+        assert_true(bench->b.leading);
+        leave(&bench->b);
+    }
+}
+
 /* Whatever is lost or late, never two hold it; and when all is well, one does. */
 static void never_two(void **state)
 {
@@ -579,6 +600,7 @@ int main(void)
         TEST(release_without_the_lease_writes_nothing),
         TEST(a_standby_takes_over_from_the_dead),
         TEST(a_standby_keeps_step_with_the_holder),
+        TEST(a_new_standby_is_in_step_at_once),
         TEST(never_two),
         TEST(identities_differ),
     };

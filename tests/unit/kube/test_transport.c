@@ -112,6 +112,33 @@ static void knows_who_refused(void **state)
     }
 }
 
+/* As kube-apiserver 1.34 answers a patch of a pod whose metadata name another UID. */
+static void knows_that_it_is_another_object(void **state)
+{
+    static const struct {
+        int status;
+        const char *body;
+        enum error_class cls;
+        bool other_uid;
+    } rows[] = {
+        {422, CAUSES("{\"reason\":\"FieldValueInvalid\",\"field\":\"metadata.uid\"}"),
+         ERROR_CONFLICT, true},
+        {422, CAUSES("{\"field\":\"metadata.uid\"},{\"field\":\"spec\"}"), ERROR_CONFLICT, true},
+        {422, CAUSES("{\"reason\":\"FieldValueInvalid\",\"field\":\"spec\"}"), ERROR_INVALID,
+         false},
+        {422, STATUS("Invalid", "metadata.uid"), ERROR_INVALID, false},
+        {409, CAUSES("{\"field\":\"metadata.uid\"}"), ERROR_CONFLICT, false},
+        {403, CAUSES("{\"field\":\"metadata.uid\"}"), ERROR_DENIED, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct kube_result result = {.status = rows[i].status, .body = str_of(rows[i].body)};
+        kube_result_classify(&result);
+        assert_int_equal(result.error.cls, rows[i].cls);
+        assert_int_equal(result.other_uid, rows[i].other_uid);
+    }
+}
+
 static void cuts_long_messages(void **state)
 {
     (void)state;
@@ -396,6 +423,7 @@ int main(void)
         cmocka_unit_test(classifies_answers),
         cmocka_unit_test(takes_retry_after_from_the_status),
         cmocka_unit_test(knows_who_refused),
+        cmocka_unit_test(knows_that_it_is_another_object),
         cmocka_unit_test(cuts_long_messages),
         cmocka_unit_test(escapes),
         TEST(a_refused_connection_had_no_effect),

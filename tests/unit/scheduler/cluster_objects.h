@@ -54,7 +54,9 @@ struct test_queue {
     char name[NAME_SIZE];
     char *annotations, *spec; /* owned; members of these objects */
     char *allocated;          /* owned; JSON: status.allocated */
-    unsigned patches;         /* of the status */
+    char *last;               /* owned; body of the last patch of the status, or NULL */
+    uint64_t rv;
+    unsigned patches; /* of the status */
 };
 
 struct cluster {

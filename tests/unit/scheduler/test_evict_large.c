@@ -201,6 +201,42 @@ static void asking_takes_as_long_as_there_are_pods(void **state)
     cluster_free(c);
 }
 
+/* Ten gangs with a pod on each node, where one that nobody may evict has the port. Whoever goes
+ * first there, the next is refused, for its queue has no more than its share by then: trying others
+ * first on all nodes may not take many times as long as trying each once. */
+static void many_trials_in_vain_end(void **state)
+{
+    (void)state;
+    static const char port[] = ",\"ports\":[{\"containerPort\":80,\"hostPort\":8080}]";
+    struct cluster *c = plans_new(shared);
+    plans_nodes(c, NODES, PODS);
+    plans_queue(c, "a", "\"weight\":9989");
+    plans_queue(c, "t", "\"weight\":11");
+    for (unsigned g = 0; g < PODS; g++) {
+        cleanup_free char *name = xasprintf("g%u", g);
+        put_job(c, .name = name, .queue = "a", .min = NODES);
+        put_on_nodes(c, name, NODES, 1, "999m");
+    }
+    for (unsigned i = 0; i < NODES; i++) {
+        cleanup_free char *name = xasprintf("o-%u", i), *node = xasprintf("n%u", i);
+        put_pod(c, .name = name, .node = node, .cpu = "10m", .ports = port);
+    }
+    put_job(c, .name = "p", .queue = "t", .min = 1);
+    put_pods(c, 1, .job = "p", .cpu = "500m", .ports = port);
+    put_job(c, .name = "q", .queue = "t", .min = 1);
+    put_pods(c, 20, .job = "q", .cpu = "1");
+    config_begin(c->scheduler->config, plans_cache(c));
+    struct evict_plan *plan = plans_begin(c, "p", RECLAIM);
+    const uint64_t work = plans_cache(c)->work;
+    while (!evict_plan_step(plan))
+        ;
+    assert_int_equal(evict_plan_outcome(plan), EVICT_NOTHING);
+    /* A gang for each node, all of it there and back, is 20 million. */
+    assert_in_range(plans_cache(c)->work - work, 1, 25 * NODES * NODES);
+    evict_plan_free(plan);
+    cluster_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +247,7 @@ int main(void)
         cmocka_unit_test(many_parts_are_looked_at),
         cmocka_unit_test(a_large_decision_is_begun_in_steps),
         cmocka_unit_test(asking_takes_as_long_as_there_are_pods),
+        cmocka_unit_test(many_trials_in_vain_end),
     };
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -377,6 +377,29 @@ static void budgets_count_all_victims(void **state)
     cluster_free(c);
 }
 
+/* What a budget lets go may be used up by those who cost less and are not enough: then another one
+ * goes, a single pod or a gang. */
+static void a_budget_is_for_whom_it_helps(void **state)
+{
+    (void)state;
+    struct cluster *c = plans_new(plain);
+    plans_nodes(c, 1, 4);
+    put_loose(c, "v", 1);
+    put_pod(c, .name = "v-0", .job = "v", .node = "n0", .cpu = "1", .labels = "\"app\":\"x\"");
+    put_pod(c, .name = "v-1", .job = "v", .node = "n0", .cpu = "3", .ran = 1000,
+            .labels = "\"app\":\"x\"");
+    plans_budget(c, "x", "x", 1);
+    put_taker(c, 1, "3");
+    plans_assert(c, "p", PREEMPT, "decided: v-1 -> p-0@n0");
+    put_job(c, .name = "g", .min = 1, .priority = 2);
+    put_pod(c, .name = "v-1", .job = "g", .node = "n0", .cpu = "3", .ran = 1000,
+            .labels = "\"app\":\"x\"");
+    plans_assert(c, "p", PREEMPT, "decided: v-1* -> p-0@n0");
+    plans_budget(c, "x", "x", 0);
+    plans_assert(c, "p", PREEMPT, "nothing");
+    cluster_free(c);
+}
+
 /* ---- inside a job ---------------------------------------------------------------------------- */
 
 #define INSIDE RULES(.kind = EVICT_PREEMPT, .inside = true, .whole = true)
@@ -473,6 +496,7 @@ int main(void)
         cmocka_unit_test(whoever_may_go_goes_instead),
         cmocka_unit_test(budgets_keep_gangs),
         cmocka_unit_test(budgets_count_all_victims),
+        cmocka_unit_test(a_budget_is_for_whom_it_helps),
         cmocka_unit_test(higher_ranks_take_from_lower_ones),
         cmocka_unit_test(a_job_does_not_break_itself),
         cmocka_unit_test(others_have_no_part_in_it),

@@ -95,6 +95,50 @@ static void a_wrong_status_is_put_right(void **state)
     cluster_free(c);
 }
 
+/* So it does while it leads and nothing else happens; where news of that is late, once it comes. */
+static void what_others_write_is_put_right(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(conf);
+    add_queue(c, "q", "", "\"weight\":1");
+    add_node(c, "n0", 4);
+    add_greedy(c, "a", "q", 2, "1");
+    run_for(c, 10 * NSEC_PER_SEC);
+    struct test_queue *queue = queue_of(c, "q");
+    free(queue->allocated);
+    queue->allocated = xstrdup("{\"cpu\":\"7\",\"memory\":\"0\"}");
+    add_queue(c, "q", "", "\"weight\":1");
+    run_for(c, 3 * NSEC_PER_SEC);
+    assert_holds(c, "q", "{\"cpu\":\"2\",\"memory\":\"0\",\"pods\":\"2\"}");
+    assert_int_equal(queue->patches, 2);
+    queue->rv = ++c->rv;
+    set_phase(c, "a", "Succeeded");
+    run_for(c, 10 * NSEC_PER_SEC);
+    assert_int_equal(queue->patches, 2);
+    add_queue(c, "q", "", "\"weight\":1");
+    run_for(c, 3 * NSEC_PER_SEC);
+    assert_holds(c, "q", "{\"cpu\":\"0\",\"memory\":\"0\"}");
+    cluster_free(c);
+}
+
+/* A write that got no answer may arrive when another scheduler leads, and has said more. */
+static void a_late_write_says_nothing(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(conf);
+    cleanup_buf struct buf body = BUF_INIT(1 << 16);
+    add_queue(c, "q", "", "\"weight\":1");
+    add_node(c, "n0", 4);
+    add_greedy(c, "a", "q", 2, "1");
+    run_for(c, 10 * NSEC_PER_SEC);
+    cleanup_free char *late = xstrdup(queue_of(c, "q")->last);
+    set_phase(c, "a", "Succeeded");
+    run_for(c, 10 * NSEC_PER_SEC);
+    const struct kube_call_spec spec = {.content = KUBE_MERGE_PATCH, .body = str_of(late)};
+    assert_int_equal(serve_queue_status(c, &spec, STR("q"), &body), 409);
+    cluster_free(c);
+}
+
 int main(void)
 {
     log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
@@ -102,6 +146,8 @@ int main(void)
         cmocka_unit_test(what_pods_hold_up_to_the_root),
         cmocka_unit_test(few_writes),
         cmocka_unit_test(a_wrong_status_is_put_right),
+        cmocka_unit_test(what_others_write_is_put_right),
+        cmocka_unit_test(a_late_write_says_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
