@@ -9,6 +9,7 @@
 
 #include "base/ensure.h"
 #include "base/list.h"
+#include "front/discovery.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
@@ -208,7 +209,8 @@ static enum MHD_Result answer_request(struct exchange *exchange, const char *met
     }
     if (sim_request_is_watch(&request))
         return begin_watch(exchange, &request, &answer);
-    sim_server_handle(exchange->https->options.server, &request, &answer);
+    if (!sim_discovery_answer(&request, &answer))
+        sim_server_handle(exchange->https->options.server, &request, &answer);
     return reply(exchange, &answer);
 }
 

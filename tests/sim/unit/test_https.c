@@ -208,6 +208,28 @@ static void test_many_watches_at_once(void **state)
     turn_until(bench, &bench->lines, MANY);
 }
 
+static void test_discovery(void **state)
+{
+    struct bench *bench = *state;
+    static const struct {
+        const char *path, *part;
+    } cases[] = {
+        {"/readyz", "ok"},
+        {"/version?timeout=32s", "\"minor\":\"36\""},
+        {"/api", "\"versions\":[\"v1\"]"},
+        {"/apis", "\"groupVersion\":\"batch.volcano.sh/v1alpha1\""},
+        {"/apis/policy", "\"kind\":\"APIGroup\""},
+        {"/api/v1", "\"name\":\"nodes/status\""},
+        {"/apis/policy/v1", "\"namespaced\":true,\"kind\":\"PodDisruptionBudget\""},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        assert_int_equal(ask(bench, KUBE_GET, KUBE_JSON, cases[i].path, ""), 200);
+        assert_non_null(strstr(bench->body, cases[i].part));
+    }
+    assert_int_equal(ask(bench, KUBE_GET, KUBE_JSON, "/apis/nobody.test/v1", ""), 404);
+    assert_int_equal(ask(bench, KUBE_GET, KUBE_JSON, "/nothing", ""), 404);
+}
+
 static void test_the_port_that_is_taken_is_named(void **state)
 {
     struct bench *bench = *state;
@@ -236,6 +258,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_watch_ends_when_its_time_is_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_who_left_is_forgotten, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_many_watches_at_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_discovery, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_port_that_is_taken_is_named, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,17 @@
+/*
+ * What a server tells of itself beside its objects: health, version, and which resources it has.
+ *
+ * Made from the table of resources (server/resources.h). Any thread.
+ */
+#ifndef PUMICE_TESTS_SIM_FRONT_DISCOVERY_H
+#define PUMICE_TESTS_SIM_FRONT_DISCOVERY_H
+
+#include "server/server.h"
+
+/*
+ * Answers a GET of /healthz, /livez, /readyz, /version, /api, /apis, and of what is below those two
+ * up to a group's version. False, and nothing answered, for all else.
+ */
+bool sim_discovery_answer(const struct sim_request *request, struct sim_answer *answer);
+
+#endif
