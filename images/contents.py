@@ -24,7 +24,8 @@ AUTHORITIES = "/usr/share/ca-certificates/mozilla"
 UNNAMED = ("libgcc_s.so.1",)
 # Of these packages something is in every image beside libraries.
 ALWAYS = ("base-files", "ca-certificates")
-FIELDS = ("Package", "Source", "Version", "Architecture", "Maintainer", "Section", "Homepage")
+FIELDS = ("Package", "Source", "Version", "Architecture", "Maintainer", "Section", "Homepage", "Rebuilt-From",
+          "Rebuilt-With")
 
 
 @dataclass

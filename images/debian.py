@@ -6,13 +6,17 @@ is keyed by the names, versions and checksums of its packages; a newer package u
 """
 
 import fcntl
+import functools
 import hashlib
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 import time
 from pathlib import Path
+
+import sources
 
 RELEASE = "trixie"
 PROJECT = Path(__file__).resolve().parents[1]
@@ -63,7 +67,7 @@ def libraries():
 
 def wanted_packages():
     """What has to be in the root; what these need comes by itself."""
-    return sorted({*TOOLS, *libraries()})
+    return sorted({*TOOLS, *sources.TOOLS, *libraries()})
 
 
 def mirrors():
@@ -86,7 +90,7 @@ class Apt:
     def __init__(self, folder, mirror=None, security=None):
         self.folder = folder
         self.architecture = run("dpkg", "--print-architecture", text=True).strip()
-        for part in ("lists/partial", "archives/partial", "nothing/partial"):
+        for part in ("lists/partial", "archives/partial", "nothing/partial", "sources"):
             (folder / part).mkdir(parents=True, exist_ok=True)
         (folder / "status").touch()
         keyring = next((path for path in KEYRINGS if os.path.exists(path)), None)
@@ -96,13 +100,14 @@ class Apt:
         if not dated:
             mirror, security = mirrors()
         options = f"[signed-by={keyring}{' check-valid-until=no' if dated else ''}]"
-        lines = [f"deb {options} {mirror} {suite} main" for suite in (RELEASE, f"{RELEASE}-updates")]
+        places = [f"{options} {mirror} {suite} main" for suite in (RELEASE, f"{RELEASE}-updates")]
         if security:
-            lines.append(f"deb {options} {security} {RELEASE}-security main")
+            places.append(f"{options} {security} {RELEASE}-security main")
+        lines = [f"{kind} {place}" for place in places for kind in ("deb", "deb-src")]
         (folder / "sources.list").write_text("\n".join(lines) + "\n")
 
-    def get(self, *words, archives="archives", **options):
-        """Runs apt-get and returns what it prints."""
+    def get(self, *words, archives="archives", program="apt-get", **options):
+        """Runs apt-get, or another program of APT, and returns what it prints."""
         settings = {
             "APT::Architecture": self.architecture, "APT::Architectures": self.architecture,
             "APT::Install-Recommends": "false", "APT::Sandbox::User": "root", "Acquire::Languages": "none",
@@ -113,15 +118,60 @@ class Apt:
             "Dir::Etc::sourceparts": "/dev/null", "Dir::State::lists": self.folder / "lists",
             "Dir::State::status": self.folder / "status"}
         options_of_apt = [f"-o{name}={value}" for name, value in settings.items()]
-        return run("apt-get", "-qq", *options_of_apt, *words, text=True, **options)
+        return run(program, "-qq", *options_of_apt, *words, text=True, **options)
 
-    def resolve(self, wanted):
-        """What has to be unpacked for these packages: sorted lines "FILE SHA256"."""
-        printed = self.get("--print-uris", "install", *wanted, archives="nothing")
+    def resolve(self, wanted, newest=False, asked=()):
+        """What has to be unpacked for these packages, and what is built anew: sorted lines "FILE SHA256".
+
+        Of what is built anew the newest version is taken of which the mirrors have the sources; with `newest` it has
+        to be that of the packages, and with the lines of an earlier build, `asked`, that of then.
+        """
+        lines = self._named("install", *wanted)
+        words = source_words(asked)
+        if not all(self._has_sources(*word.split("=")) for word in words):
+            raise BuildError("the mirrors no more have the sources that were asked for")
+        words = words or [self._choose(recipe, lines, newest) for recipe in sources.RECIPES]
+        return lines + self._named("source", "--only-source", *words)
+
+    def _choose(self, recipe, lines, newest):
+        """The word for apt-get that asks for the sources of a library."""
+        versions = dict(word.split("=") for word in pinned(lines))
+        wanted = sources.version_of({"Version": versions[recipe.package]})
+        for version in self._source_versions(recipe.source, wanted):
+            if not self._has_sources(recipe.source, version):
+                continue
+            if version != wanted and newest:
+                raise BuildError(f"the mirrors have the sources of {recipe.source} {version}, not of {wanted}")
+            if version != wanted:
+                say(f"WARNING: {recipe.source} is built of {version}, for the mirrors have no sources of {wanted}: what "
+                    "that one repairs is not repaired in these images (--newest fails instead)")
+            return f"{recipe.source}={version}"
+        raise BuildError(f"the mirrors have no sources of {recipe.source} {wanted}")
+
+    def _source_versions(self, source, first):
+        """The versions of a source package that APT knows, from `first` downwards."""
+        told = self.get("showsrc", "--only-source", source, program="apt-cache")
+        known = {first, *re.findall(r"^Version: (\S+)$", told, re.M)}
+        return sorted((one for one in known if compare(one, first) <= 0), key=functools.cmp_to_key(compare), reverse=True)
+
+    def _has_sources(self, source, version):
+        """Whether the mirrors have a source package; it is there then."""
+        folder, word = self.folder / "sources", f"{source}={version}"
+        try:
+            self.get("--download-only", "--only-source", "source", word, cwd=folder, stderr=subprocess.DEVNULL)
+        except BuildError:
+            pass  # it may be a signature that is missing
+        files = [line.split() for line in self._named("source", "--only-source", word)]
+        return all((folder / file).exists() and sha256(folder / file) == checksum for file, checksum in files)
+
+    def _named(self, *words):
+        """The files that APT would download, as resolve() has them."""
+        printed = self.get("--print-uris", *words, archives="nothing")
         found = re.findall(r"^'[^']*' (\S+) \d+ SHA256:([0-9a-f]{64})$", printed, re.M)
         if not found:
             raise BuildError("APT names no packages with SHA-256 checksums")
-        return sorted(f"{file} {checksum}" for file, checksum in found)
+        # Upstream's signatures are not needed: a source package names the checksums of its files, and is signed itself.
+        return sorted(f"{file} {checksum}" for file, checksum in found if not file.endswith(".asc"))
 
     def download(self, wanted, files):
         """Downloads packages, and keeps no others; returns the folder."""
@@ -131,6 +181,40 @@ class Apt:
             if path.name not in files:
                 path.unlink()
         return archives
+
+    def copy_sources(self, files, folder):
+        """Copies files of source packages, which resolve() downloaded, and keeps no others."""
+        for path in (self.folder / "sources").iterdir():
+            if path.name in files:
+                shutil.copyfile(path, folder / path.name)
+            else:
+                path.unlink()
+
+
+def compare(one, other):
+    """Below, at or above 0, as one version of Debian's is older than the other, the same or newer."""
+    for relation, result in (("lt", -1), ("gt", 1)):
+        if subprocess.run(["dpkg", "--compare-versions", one, relation, other], check=False).returncode == 0:
+            return result
+    return 0
+
+
+def source_words(lines):
+    """Words for apt-get that ask for the sources among the lines of a packages.txt."""
+    found = (re.match(r"([^_]+)_(.+)\.dsc ", line) for line in lines)
+    return [f"{match.group(1)}={match.group(2)}" for match in found if match]
+
+
+def sha256(file):
+    """The checksum of a file."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def check(file, checksum):
+    """BuildError if a file is another one than it was said to be."""
+    found = sha256(file)
+    if found != checksum:
+        raise BuildError(f"{file.name} has the checksum {found} instead of {checksum}")
 
 
 def unpack(archive, root, status):
@@ -149,25 +233,39 @@ def unpack(archive, root, status):
     status.write(control.rstrip("\n").replace("\n", "\nStatus: install ok installed\n", 1) + "\n\n")
 
 
-def make_root(apt, wanted, lines, root):
+def make_root(apt, lines, root):
     """Makes a root of the packages that `lines` tell of; it appears whole or not at all."""
     checksums = dict(line.split() for line in lines)
     say(f"making a Debian 13 root of {len(lines)} packages, once: {root}")
-    archives = apt.download(wanted, checksums)
+    archives = apt.download(pinned(lines), checksums)
     partial = root.with_name(root.name + ".partial")
     remove(partial)
     (partial / "var/lib/dpkg").mkdir(parents=True)
     with open(partial / "var/lib/dpkg/status", "w", encoding="utf-8") as status:
         # The links of / into /usr come first.
-        for file in sorted(checksums, key=lambda name: (not name.startswith("base-files_"), name)):
-            found = hashlib.sha256((archives / file).read_bytes()).hexdigest()
-            if found != checksums[file]:
-                raise BuildError(f"{file} has the checksum {found} instead of {checksums[file]}")
+        packages = [file for file in checksums if file.endswith(".deb")]
+        for file in sorted(packages, key=lambda name: (not name.startswith("base-files_"), name)):
+            check(archives / file, checksums[file])
             unpack(archives / file, partial, status)
     (partial / "packages.txt").write_text("\n".join(lines) + "\n")
     for place in ("proc", "dev", "tmp", "work"):
         (partial / place).mkdir(exist_ok=True)
+    rebuild(apt, checksums, partial)
     partial.rename(root)
+
+
+def rebuild(apt, checksums, root):
+    """Builds some of the root's libraries anew from their sources."""
+    say(f"building {', '.join(recipe.source for recipe in sources.RECIPES)} from Debian's sources, once")
+    work = Path(tempfile.mkdtemp(prefix=".sources-", dir=root.parent))
+    try:
+        needed = [file for file in checksums if not file.endswith(".deb")]
+        apt.copy_sources(needed, work)
+        for file in needed:
+            check(work / file, checksums[file])
+        sources.rebuild(root, work, "/work", lambda *words: inside(root, work, "bash", *words))
+    finally:
+        remove(work)
 
 
 def remove(folder):
@@ -188,15 +286,17 @@ def pinned(lines):
     """Words for apt-get that ask for exactly the packages of a packages.txt."""
     words = []
     for line in lines:
+        if not line.split()[0].endswith(".deb"):
+            continue
         name, version, _ = line.split()[0].split("_")
         words.append(f"{name}={version.replace('%3a', ':')}")
     return words
 
 
-def find_root(update=True, packages=None, mirror=None, security=None):
+def find_root(update=True, packages=None, mirror=None, security=None, newest=False):
     """The root of the newest packages, or of those in a file `packages`; made if it is not there.
 
-    With update=False what APT knew last time is taken as the newest.
+    With update=False what APT knew last time is taken as the newest. `newest` is Apt.resolve's.
     """
     folder = cache_folder() / "images"
     folder.mkdir(parents=True, exist_ok=True)
@@ -205,15 +305,17 @@ def find_root(update=True, packages=None, mirror=None, security=None):
         asked = packages.read_text().splitlines() if packages else None
         apt = Apt(folder / "apt", mirror, security)
         wanted = pinned(asked) if asked else wanted_packages()
-        if update or not list((folder / "apt" / "lists").glob("*Packages*")):
+        if update or not list((folder / "apt" / "lists").glob("*Sources*")):
             apt.get("update")
-        lines = apt.resolve(wanted)
+        lines = apt.resolve(wanted, newest, asked or ())
         if asked and lines != asked:
             raise BuildError(f"the mirror has other packages than those in {packages}")
-        key = hashlib.sha256("\n".join([apt.architecture, *lines]).encode()).hexdigest()[:12]
+        # Libraries that are built in another way make another root, too.
+        how = [repr(sources.RECIPES), sources.BUILD]
+        key = hashlib.sha256("\n".join([apt.architecture, *lines, *how]).encode()).hexdigest()[:12]
         root = folder / f"root-{key}"
         if not root.exists():
-            make_root(apt, wanted, lines, root)
+            make_root(apt, lines, root)
         os.utime(root / "packages.txt")
         remove_unused(folder)
     return root

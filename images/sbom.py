@@ -44,8 +44,9 @@ class Sbom:
         """A relationship of two elements."""
         self.relations.append({"spdxElementId": one, "relationshipType": how, "relatedSpdxElement": other})
 
-    def add_file(self, entry, linked):
-        """A file of the image, and where it comes from; our binary is linked to libraries of the packages `linked`."""
+    def add_file(self, entry, linked, rebuilt):
+        """A file of the image, and where it comes from; our binary is linked to libraries of the packages `linked`,
+        and libraries of the packages `rebuilt` were built of the source packages that these lead to."""
         name = f"SPDXRef-File-{len(self.files)}"
         binary = entry.data.startswith(b"\x7fELF")
         self.files.append({
@@ -53,7 +54,9 @@ class Sbom:
             "fileTypes": ["BINARY" if binary else "TEXT"], "licenseConcluded": NONE, "licenseInfoInFiles": [NONE],
             "copyrightText": NONE})
         self.relate("SPDXRef-Image", "CONTAINS", name)
-        if entry.package and not entry.made:
+        if binary and entry.package in rebuilt:
+            self.relate(name, "GENERATED_FROM", identifier("DebianSource", rebuilt[entry.package]))
+        elif entry.package and not entry.made:
             self.relate(name, "EXPANDED_FROM_ARCHIVE", identifier("Package", entry.package))
         elif entry.package:
             self.relate(name, "GENERATED_FROM", identifier("Package", entry.package))
@@ -70,15 +73,35 @@ class Sbom:
         source, _, source_version = fields.get("Source", name).partition(" ")
         source_version = source_version.strip("()") or version
         purl = f"pkg:deb/debian/{name}@{escaped(version)}?arch={fields['Architecture']}&distro=debian-13"
+        origin = {"checksums": [{"algorithm": "SHA256", "checksumValue": checksum}], "supplier": "Organization: Debian",
+                  "sourceInfo": f"built from {source} {source_version}"}
+        if "Rebuilt-From" in fields:
+            origin = self.rebuilt(fields, source, source_version)
         self.packages.append({
             "SPDXID": identifier("Package", name), "name": name, "versionInfo": version, "downloadLocation": NONE,
-            "filesAnalyzed": False, "checksums": [{"algorithm": "SHA256", "checksumValue": checksum}],
-            "supplier": "Organization: Debian", "sourceInfo": f"built from {source} {source_version}",
+            "filesAnalyzed": False, **origin,
             "licenseConcluded": NONE, "licenseDeclared": licences.expression or NONE, "copyrightText": NONE,
             "primaryPackagePurpose": "LIBRARY" if name.startswith("lib") else "OTHER",
             "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
                               "referenceLocator": purl}]})
         self.relate("SPDXRef-Image", "CONTAINS", identifier("Package", name))
+
+    def rebuilt(self, fields, source, version):
+        """What is said of a package whose library images/build built from Debian's source package (sources.py)."""
+        file, checksum = fields["Rebuilt-From"].split()
+        name = identifier("DebianSource", source)
+        self.packages.append({
+            "SPDXID": name, "name": source, "versionInfo": version, "packageFileName": file, "downloadLocation": NONE,
+            "filesAnalyzed": False, "checksums": [{"algorithm": "SHA256", "checksumValue": checksum}],
+            "supplier": "Organization: Debian", "licenseConcluded": NONE, "licenseDeclared": NONE,
+            "copyrightText": NONE, "primaryPackagePurpose": "SOURCE",
+            "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
+                              "referenceLocator": f"pkg:deb/debian/{source}@{escaped(version)}?arch=source"
+                                                  "&distro=debian-13"}]})
+        self.relate(identifier("Package", fields["Package"]), "GENERATED_FROM", name)
+        return {"supplier": NONE, "originator": "Organization: Debian",
+                "sourceInfo": f"built by images/build from Debian's source package {source} {version} ({file}), in "
+                              f"place of Debian's own build, with {fields['Rebuilt-With']}"}
 
     def _image(self):
         return {
@@ -121,14 +144,21 @@ def escaped(version):
     return version.replace("+", "%2B").replace(":", "%3A")
 
 
+def source_of(fields):
+    """The name of the source package that a package is of."""
+    return fields.get("Source", fields["Package"]).partition(" ")[0]
+
+
 def document(image, contents, ours, linked, checksum_of, revision, source):
     """The document of an image: the entries that are Debian's and ours, the packages whose libraries the binary is
     linked to, the SHA-256 of each package's .deb."""
     sbom = Sbom(image, revision, source)
+    packages = contents.packages()
+    rebuilt = {name: source_of(fields) for name, fields in packages.items() if "Rebuilt-From" in fields}
     for _, entry in sorted({**contents.entries, **ours.entries}.items()):
         if entry.data is not None:
-            sbom.add_file(entry, linked)
-    for name, fields in contents.packages().items():
+            sbom.add_file(entry, linked, rebuilt)
+    for name, fields in packages.items():
         text = contents.root.read(f"/usr/share/doc/{name}/copyright").decode(errors="replace")
         sbom.add_package(fields, text, checksum_of[name])
     return sbom.text()
