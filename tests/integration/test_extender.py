@@ -75,7 +75,10 @@ def extender():
         def log_message(self, *_args):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 128  # of five, more calls at a time wait a second for their connection on a busy machine
+
+    server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     state.port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, daemon=True)
