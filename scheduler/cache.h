@@ -248,6 +248,8 @@ struct sched_job {
     struct job_status sent;         /* what that write says */
     const char *sent_uid;           /* interned; of the PodGroup it is for, NULL: none was sent */
     int64_t retry_ns;               /* no status write before this loop time */
+    uint64_t sent_rv;               /* the version that the last status write was about */
+    bool conflicts;                 /* that one was not the last: others have written */
     uint16_t write_failures;        /* in a row */
     int64_t message_ns;             /* loop time of the last write of a message */
     int64_t counts_since_ns;  /* loop time since when counts differ or a reason has gone, or 0 */

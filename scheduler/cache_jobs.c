@@ -221,6 +221,7 @@ static void adopt_podgroup(struct cache *cache, struct sched_job *job,
     job->short_ns = job->reserve_ns = 0;
     job->event_signature = 0;
     job->evict_ns = 0;
+    job->conflicts = false;
     job->write_failures = job->reserve_ends = job->evict_ends = 0;
     job->never_fits = false;
 }

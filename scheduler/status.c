@@ -202,12 +202,33 @@ static void conditions_write(struct json_writer *writer, const struct sched_job 
     json_w_end_array(writer);
 }
 
+/* The job's PodGroup as we know it; NULL if it has gone. */
+static const struct podgroup *podgroup_of(const struct scheduler *scheduler,
+                                          const struct sched_job *job)
+{
+    const struct podgroup *podgroup =
+        store_get(scheduler->params.podgroups, str_of(job->ns), str_of(job->name));
+    return podgroup && podgroup->meta.uid == job->uid ? podgroup : NULL;
+}
+
+/* It is about the version that we know: one that gets no answer may arrive when another scheduler
+ * leads, and would let a job in that this one has not. */
+static void write_about(struct json_writer *writer, const struct podgroup *podgroup)
+{
+    json_w_member_object(writer, "metadata");
+    json_w_member_str(writer, "uid", str_of(podgroup->meta.uid));
+    json_w_key(writer, STR("resourceVersion"));
+    json_w_strf(writer, "%llu", (unsigned long long)podgroup->meta.rv);
+    json_w_end_object(writer);
+}
+
 static bool status_render(struct buf *path, struct buf *body, void *arg)
 {
     struct sched_job *job = arg;
     struct scheduler *scheduler = container_of(job->cache, struct scheduler, cache);
     struct json_writer writer = json_writer(body);
-    if (!job->uid)
+    const struct podgroup *podgroup = job->uid ? podgroup_of(scheduler, job) : NULL;
+    if (!podgroup)
         return false;
     const struct job_status want = wanted(scheduler, job);
     if (want.phase == job->shown.phase && !counts_differ(&want, &job->shown) &&
@@ -217,9 +238,7 @@ static bool status_render(struct buf *path, struct buf *body, void *arg)
     buf_printf(path, "/apis/" SCHEDULING_API_VERSION "/namespaces/%s/podgroups/%s", job->ns,
                job->name);
     json_w_object(&writer);
-    json_w_member_object(&writer, "metadata");
-    json_w_member_str(&writer, "uid", str_of(job->uid));
-    json_w_end_object(&writer);
+    write_about(&writer, podgroup);
     json_w_member_object(&writer, "status");
     json_w_member_str(&writer, "phase", str_of(podgroup_phase_name(want.phase)));
     json_w_member_i64(&writer, "running", want.running);
@@ -234,6 +253,7 @@ static bool status_render(struct buf *path, struct buf *body, void *arg)
     keep(&job->sent, &want);
     intern_put(job->sent_uid);
     job->sent_uid = intern_ref(job->uid);
+    job->sent_rv = podgroup->meta.rv;
     return true;
 }
 
@@ -255,7 +275,26 @@ static void write_succeeded(struct sched_job *job)
 {
     job->write_failures = 0;
     job->retry_ns = 0;
+    job->conflicts = false;
     keep(&job->shown, &job->sent);
+}
+
+/* Others have written: with news of that it is written again, or once without. */
+static void write_conflicts(struct scheduler *scheduler, struct sched_job *job)
+{
+    struct loop *loop = scheduler->params.loop;
+    job->conflicts = true;
+    job->retry_ns = loop_now(loop) + rng_jitter(loop_rng(loop), RETRY_MOST, 0.2);
+}
+
+/* A write after a conflict waits no longer when there is a version that is not known to be old. */
+static void end_conflict(const struct scheduler *scheduler, struct sched_job *job)
+{
+    const struct podgroup *podgroup = podgroup_of(scheduler, job);
+    if (!podgroup || podgroup->meta.rv == job->sent_rv)
+        return;
+    job->conflicts = false;
+    job->retry_ns = 0;
 }
 
 static void status_done(const struct kube_result *result, void *arg)
@@ -278,6 +317,8 @@ static void status_done(const struct kube_result *result, void *arg)
         cleanup_free char *ns = xstrdup(job->ns), *name = xstrdup(job->name);
         cleanup_free char *uid = xstrdup(job->uid);
         store_forget(podgroups, str_of(ns), str_of(name), str_of(uid));
+    } else if (result->error.cls == ERROR_CONFLICT) {
+        write_conflicts(scheduler, job);
     } else {
         write_failed(scheduler, job, result);
     }
@@ -415,6 +456,8 @@ void status_update(struct scheduler *scheduler, struct sched_job *job)
     minimum_tell(scheduler, job);
     const struct job_status want = wanted(scheduler, job);
     int64_t when = write_time(job, &want, now);
+    if (job->conflicts)
+        end_conflict(scheduler, job);
     if (when != NEVER && when < job->retry_ns)
         when = job->retry_ns;
     if (when <= now && !job->request) {

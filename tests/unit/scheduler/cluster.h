@@ -73,7 +73,11 @@ static inline int serve_group(struct cluster *c, const struct kube_call_spec *sp
     struct test_group *group = find_group(c, text);
     if (!group)
         return answer(body, 404);
-    if (!str_is(field(spec->body, "uid"), group->uid))
+    cleanup_free char *rv = xasprintf("%llu", (unsigned long long)group->rv);
+    const struct str about = field(spec->body, "resourceVersion");
+    free(group->last);
+    group->last = str_dup(spec->body);
+    if (!str_is(field(spec->body, "uid"), group->uid) || (!str_empty(about) && !str_is(about, rv)))
         return answer(body, 409);
     if (group->fail) {
         group->fail--;
@@ -418,6 +422,7 @@ static inline void cluster_free(struct cluster *c)
         free(c->group_list.items[i]->meta);
         free(c->group_list.items[i]->spec);
         free(c->group_list.items[i]->status);
+        free(c->group_list.items[i]->last);
         free(c->group_list.items[i]);
     }
     vec_clear(&c->pod_list);

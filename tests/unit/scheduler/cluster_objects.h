@@ -45,6 +45,7 @@ struct test_group {
     char *meta;   /* owned; more members of the metadata, beginning with a comma, or "" */
     char *spec;   /* owned; members of the spec */
     char *status; /* owned; JSON */
+    char *last;   /* owned; the last patch */
     bool gone;
     uint64_t rv;
     unsigned patches, fail;

@@ -54,6 +54,7 @@ static void answers_lost_for_a_while(void **state)
     c->fake->mute = true;
     run_for(c, 60 * NSEC_PER_SEC);
     c->fake->mute = false;
+    show_group(c, g); /* the watch is listed anew */
     run_for(c, 60 * NSEC_PER_SEC);
     assert_int_equal(bound(c, "a", NULL), 6);
     assert_int_equal(c->binds, 6);
@@ -389,6 +390,45 @@ static void status_write_is_retried(void **state)
     cluster_free(c);
 }
 
+/* A write that got no answer may arrive when another scheduler leads: it would let a job in that
+ * this one has not. */
+static void a_late_status_says_nothing(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NULL);
+    cleanup_buf struct buf body = BUF_INIT(1 << 16);
+    add_nodes(c, 1, 1);
+    struct test_group *g = add_group(c, "a", "\"minMember\":1");
+    run(c);
+    assert_says(g, "\"phase\":\"Inqueue\"");
+    cleanup_free char *late = xstrdup(g->last);
+    add_pods(c, "a", "w", 1, "1");
+    run(c);
+    assert_says(g, "\"phase\":\"Running\"");
+    const struct kube_call_spec spec = {.content = KUBE_MERGE_PATCH, .body = str_of(late)};
+    assert_int_equal(serve_group(c, &spec, STR("a"), &body), 409);
+    cluster_free(c);
+}
+
+/* Others write PodGroups, too. As soon as their news is here, ours is written. */
+static void a_status_goes_with_what_others_write(void **state)
+{
+    (void)state;
+    struct cluster *c = cluster_new(NULL);
+    add_nodes(c, 1, 1);
+    struct test_group *g = add_group(c, "a", "\"minMember\":1");
+    g->rv = ++c->rv; /* the watch is late */
+    run_for(c, 3 * NSEC_PER_SEC);
+    assert_int_equal(g->patches, 0);
+    unsigned requests = c->fake->requests;
+    run_for(c, 60 * NSEC_PER_SEC);
+    assert_in_range(c->fake->requests - requests, 1, 20);
+    show_group(c, g);
+    run_for(c, 200 * NSEC_PER_MSEC);
+    assert_says(g, "\"phase\":\"Inqueue\"");
+    cluster_free(c);
+}
+
 /* Deleted and made again under the same name: another job. */
 static void podgroup_is_made_again(void **state)
 {
@@ -535,6 +575,8 @@ int main(void)
         cmocka_unit_test(init_containers_count),
         cmocka_unit_test(limits_stand_in_for_requests),
         cmocka_unit_test(status_write_is_retried),
+        cmocka_unit_test(a_late_status_says_nothing),
+        cmocka_unit_test(a_status_goes_with_what_others_write),
         cmocka_unit_test(podgroup_is_made_again),
         cmocka_unit_test(podgroup_is_made_again_during_a_write),
         cmocka_unit_test(queues_open_and_close),
