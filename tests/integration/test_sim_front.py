@@ -12,6 +12,7 @@ import pytest
 from cluster import binaries
 from cluster_pki import Pki
 from cluster_process import Process, free_port
+from harness import ROOT
 from harness.pumice import build_folder
 
 TOKEN = "a-token"
@@ -101,3 +102,22 @@ def test_kubectl_knows_short_names(front):
     assert "namespace/default" in front.kubectl("get", "ns", "-o", "name")
     for name in ("po", "vcjob", "vj", "pg", "q", "hn", "cronvj", "jf", "jt", "pdb", "pod", "podgroup"):
         front.kubectl("get", name, "-n", "default")
+
+
+def test_the_manifests_can_be_applied_and_applied_again(front):
+    crds, install = ROOT / "manifests" / "crds.yaml", ROOT / "manifests" / "install.yaml"
+    assert front.kubectl("apply", "-f", crds).count(" created\n") == 8
+    front.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=10s")
+    front.kubectl("apply", "-f", install)
+    again = front.kubectl("apply", "-f", crds) + front.kubectl("apply", "-f", install)
+    # kubectl sends the selectors of budgets every time: its rule for that field is to replace it.
+    changed = [line for line in again.splitlines() if not line.endswith(" unchanged")]
+    assert all(line.startswith("poddisruptionbudget.policy/") for line in changed), changed
+
+
+def test_apply_changes_what_it_applied(front):
+    text = json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "namespace": "default"},
+                       "data": {"a": "1", "b": "2"}})
+    front.kubectl("apply", "-f", "-", input=text)
+    front.kubectl("apply", "-f", "-", input=text.replace(', "b": "2"', "").replace('"1"', '"3"'))
+    assert json.loads(front.kubectl("get", "cm", "m", "-o", "json"))["data"] == {"a": "3"}

@@ -3,6 +3,7 @@
  */
 #include "front/discovery.h"
 #include "base/alloc.h"
+#include "front/openapi.h"
 #include "server/doc.h"
 #include "server/resources.h"
 
@@ -241,6 +242,8 @@ bool sim_discovery_answer(const struct sim_request *request, struct sim_answer *
         buf_add_cstr(&answer->body, VERSION);
     } else {
         const struct doc *doc = document_at(&arena, path);
+        if (!doc)
+            doc = sim_openapi_at(&arena, path);
         if (!doc)
             return false;
         doc_print(&answer->body, doc);

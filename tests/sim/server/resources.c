@@ -43,6 +43,8 @@ static const struct sim_resource table[] = {
     [SIM_SECRETS] = R("", "v1", "secrets", "Secret", NS | PLAIN, "type"),
     [SIM_BATCH_JOBS] =
         R("batch", "v1", "jobs", "Job", NS | SIM_STATUS | PLAIN | GEN, "status.successful"),
+    [SIM_DEFINITIONS] = R("apiextensions.k8s.io", "v1", "customresourcedefinitions",
+                          "CustomResourceDefinition", SIM_STATUS | GEN, NULL),
     R("", "v1", "serviceaccounts", "ServiceAccount", NS | PLAIN | SIM_ANSWERS_DELETED, NULL),
     R("", "v1", "configmaps", "ConfigMap", NS | PLAIN, NULL),
     R("", "v1", "events", "Event", NS | PLAIN | SIM_CREATE_ON_PUT, EVENT_FIELDS),
@@ -68,8 +70,6 @@ static const struct sim_resource table[] = {
     R("rbac.authorization.k8s.io", "v1", "roles", "Role", NS | PLAIN, NULL),
     R("rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding", NS | PLAIN, NULL),
     R("flowcontrol.apiserver.k8s.io", "v1", "flowschemas", "FlowSchema", SIM_STATUS | GEN, NULL),
-    R("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition",
-      SIM_STATUS | GEN, NULL),
     R("batch.volcano.sh", "v1alpha1", "jobs", "Job", NS | SIM_STATUS | CR, NULL),
     R("batch.volcano.sh", "v1alpha1", "cronjobs", "CronJob", NS | SIM_STATUS | CR, NULL),
     R("bus.volcano.sh", "v1alpha1", "commands", "Command", NS | CR, NULL),

@@ -248,6 +248,9 @@ static void test_discovery(void **state)
         {"/api/v1", "\"shortNames\":[\"po\"]"},
         {"/apis/batch.volcano.sh/v1alpha1", "\"shortNames\":[\"vcjob\",\"vj\"]"},
         {"/apis/batch.volcano.sh/v1alpha1", "\"singularName\":\"cronjob\""},
+        {"/openapi/v3?timeout=32s", "\"serverRelativeURL\":\"/openapi/v3/apis/policy/v1\""},
+        {"/openapi/v3/apis/policy/v1",
+         "\"/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets/{name}\":{\"patch\""},
         {"/apis/policy/v1", "\"namespaced\":true,\"kind\":\"PodDisruptionBudget\""},
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -255,6 +258,7 @@ static void test_discovery(void **state)
         assert_non_null(strstr(bench->body, cases[i].part));
     }
     assert_int_equal(ask(bench, KUBE_GET, KUBE_JSON, "/apis/nobody.test/v1", ""), 404);
+    assert_int_equal(ask(bench, KUBE_GET, KUBE_JSON, "/openapi/v3/apis/nobody.test/v1", ""), 404);
     assert_int_equal(ask(bench, KUBE_GET, KUBE_JSON, "/nothing", ""), 404);
 }
 
