@@ -2,18 +2,20 @@
  * sim-apiserver: the server in memory over HTTPS, until SIGTERM or SIGINT.
  *
  *     sim-apiserver --tls-cert-file FILE --tls-private-key-file FILE [--secure-port PORT]
- *                   [--token-auth-file FILE] [--client-ca-file FILE]
+ *                   [--token-auth-file FILE] [--client-ca-file FILE] [--play-pods]
  *
  * Prints "serving on https://127.0.0.1:PORT" once it does. Nothing is kept when it ends.
  */
 #include "base/file.h"
 #include "front/https.h"
+#include "front/player.h"
 #include "ops/flags.h"
 #include <stdio.h>
 
 struct settings {
     const char *cert_file, *key_file, *token_file, *client_ca_file;
     int64_t port, seed;
+    bool play_pods;
 };
 
 /* What the files have in them. */
@@ -32,6 +34,8 @@ static int read_settings(int argc, char **argv, struct settings *settings, struc
         {"client-ca-file", 0, FLAG_STRING, &settings->client_ca_file,
          "Authority of client certificates that are let in, PEM. Without it and tokens all are."},
         {"secure-port", 0, FLAG_INT, &settings->port, "Port on 127.0.0.1; 0 picks a free one."},
+        {"play-pods", 0, FLAG_BOOL, &settings->play_pods,
+         "Make nodes ready, and run and end pods, as scripted kubelets would."},
         {"seed", 0, FLAG_INT, &settings->seed, "Of UIDs and generated names."},
         {NULL, 0, FLAG_BOOL, NULL, NULL}};
     const struct flag *const tables[] = {flags};
@@ -92,7 +96,9 @@ static int serve(const struct settings *settings, const struct content *content,
         loop_on_terminate(loop, stop, loop);
         (void)printf("serving on https://127.0.0.1:%u\n", sim_https_port(https));
         (void)fflush(stdout);
+        struct sim_player *player = settings->play_pods ? sim_player_new(loop, server) : NULL;
         loop_run(loop);
+        sim_player_free(player);
     }
     int rc = https ? 0 : -1;
     sim_https_free(https);
