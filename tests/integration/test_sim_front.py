@@ -115,6 +115,13 @@ def test_the_manifests_can_be_applied_and_applied_again(front):
     assert all(line.startswith("poddisruptionbudget.policy/") for line in changed), changed
 
 
+def test_a_list_can_be_applied(front):
+    items = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}}
+             for name in ("list-1", "list-2")]
+    front.kubectl("apply", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    front.kubectl("get", "cm", "list-1", "list-2")
+
+
 def test_apply_changes_what_it_applied(front):
     text = json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "namespace": "default"},
                        "data": {"a": "1", "b": "2"}})

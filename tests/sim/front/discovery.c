@@ -240,6 +240,8 @@ bool sim_discovery_answer(const struct sim_request *request, struct sim_answer *
         buf_add_cstr(&answer->body, "ok");
     } else if (str_is(path, "/version")) {
         buf_add_cstr(&answer->body, VERSION);
+    } else if (str_is(path, "/openapi/v2")) {
+        buf_reset(&answer->body); /* no bytes: in protobuf, a document with nothing in it */
     } else {
         const struct doc *doc = document_at(&arena, path);
         if (!doc)

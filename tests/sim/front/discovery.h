@@ -11,7 +11,9 @@
 
 /*
  * Answers a GET of /healthz, /livez, /readyz, /version, /openapi/v3, /api, /apis, and of what is
- * below the last three up to a group's version. False, and nothing answered, for all else.
+ * below the last three up to a group's version. /openapi/v2 is empty: what kubectl reads in
+ * protobuf before it applies a List, as a document without schemas. False, and nothing answered,
+ * for all else.
  */
 bool sim_discovery_answer(const struct sim_request *request, struct sim_answer *answer);
 
