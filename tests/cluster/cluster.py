@@ -97,6 +97,10 @@ class ControlPlane:
     those of CONTROLLERS. With tied the processes die with the thread that started them.
     """
 
+    # Which of PROCESSES make nodes ready.
+    node_processes = ("kwok", "kube-controller-manager")
+    calls_webhooks = True
+
     def __init__(self, folder, audit=False, apiserver_args=(), tied=False, controllers=()):
         self.folder = Path(folder).resolve()
         self.pki = Pki(self.folder / "pki")
@@ -423,15 +427,15 @@ class ControlPlane:
             waiting = [name for name in names if name not in nodes or not usable(nodes[name])]
             if not waiting:
                 return
-            for name in ("kwok", "kube-controller-manager"):
+            for name in self.node_processes:
                 if not self.process(name).running():
                     raise ProcessError(f"nodes cannot become ready, {name} does not run. "
                                        f"Log: {self.process(name).log}")
             if time.monotonic() > deadline:
                 raise ProcessError(
                     f"{len(waiting)} of {len(names)} nodes, {waiting[0]} among them, are not ready "
-                    f"after {timeout} s. Logs: {self.process('kwok').log}, "
-                    f"{self.process('kube-controller-manager').log}")
+                    f"after {timeout} s. Logs: "
+                    f"{', '.join(str(self.process(name).log) for name in self.node_processes)}")
             time.sleep(0.2)
 
 

@@ -10,7 +10,8 @@ queues        a function that creates a queue for one test
 
 A failing test prints the objects and events of its namespace and the last lines of our logs.
 PUMICE_TEST_DIR keeps the control plane's folder, logs included, in a place of your choice; with lanes
-(harness/lanes.py) each has a folder in it.
+(harness/lanes.py) each has a folder in it. PUMICE_CONTROL_PLANE=sim takes the API server in memory
+(tests/sim) instead of the real one; not all tests can do with it.
 """
 
 import os
@@ -27,8 +28,10 @@ from harness.pumice import Pumice
 from harness.report import describe
 from harness.wait import wait_until
 from cluster import ControlPlane
+from sim_plane import SimControlPlane
 
 NODES = 10
+PLANES = {"real": ControlPlane, "sim": SimControlPlane}
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +42,8 @@ def controlplane(tmp_path_factory):
         folder = lanes.own_folder(folder)
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-    plane = ControlPlane(folder or tmp_path_factory.mktemp("controlplane"), audit=True, tied=True)
+    make = PLANES[os.environ.get("PUMICE_CONTROL_PLANE", "real")]
+    plane = make(folder or tmp_path_factory.mktemp("controlplane"), audit=True, tied=True)
     plane.start()
     try:
         Pumice(plane).apply_manifests()

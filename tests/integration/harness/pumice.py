@@ -295,7 +295,9 @@ class Pumice:
         return [text for text in (binary.complaint() for binary in self.all) if text]
 
     def wait_admission(self, timeout=30):
-        """Waits until the API server asks the webhook and gets answers."""
+        """Waits until the API server asks the webhook and gets answers; one that asks none is not waited for."""
+        if not self.plane.calls_webhooks:
+            return
         path = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs?dryRun=All"
         self._wait(lambda: "denied the request" in self._answer("POST", path, REFUSED_JOB),
                    timeout, "a job without tasks is not denied by the webhook")

@@ -3,6 +3,7 @@
  */
 #include "front/discovery.h"
 #include "base/alloc.h"
+#include "front/openapi.h"
 #include "server/doc.h"
 #include "server/resources.h"
 
@@ -98,6 +99,63 @@ static struct doc *core_versions(struct arena *arena)
     return doc;
 }
 
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* What kubectl takes for the plural beside the kind; by spaces. */
+static const struct {
+    const char *group, *plural, *names;
+} shorts[] = {
+    {"", "pods", "po"},
+    {"", "namespaces", "ns"},
+    {"", "nodes", "no"},
+    {"", "resourcequotas", "quota"},
+    {"", "persistentvolumeclaims", "pvc"},
+    {"", "persistentvolumes", "pv"},
+    {"", "services", "svc"},
+    {"", "serviceaccounts", "sa"},
+    {"", "configmaps", "cm"},
+    {"", "events", "ev"},
+    {"policy", "poddisruptionbudgets", "pdb"},
+    {"scheduling.k8s.io", "priorityclasses", "pc"},
+    {"storage.k8s.io", "storageclasses", "sc"},
+    {"networking.k8s.io", "networkpolicies", "netpol"},
+    {"apps", "deployments", "deploy"},
+    {"apps", "replicasets", "rs"},
+    {"apps", "statefulsets", "sts"},
+    {"apps", "daemonsets", "ds"},
+    {"apiextensions.k8s.io", "customresourcedefinitions", "crd crds"},
+    {"batch.volcano.sh", "jobs", "vcjob vj"},
+    {"batch.volcano.sh", "cronjobs", "cronvcjob cronvj"},
+    {"scheduling.volcano.sh", "podgroups", "pg podgroup-v1beta1"},
+    {"scheduling.volcano.sh", "queues", "q queue-v1beta1"},
+    {"flow.volcano.sh", "jobflows", "jf"},
+    {"flow.volcano.sh", "jobtemplates", "jt"},
+    {"topology.volcano.sh", "hypernodes", "hn"},
+};
+
+static struct str singular(struct arena *arena, const struct sim_resource *resource)
+{
+    char text[SIM_TITLE_MAX];
+    size_t n = 0;
+    for (const char *c = resource->kind; *c && n < sizeof(text); c++)
+        text[n++] = (char)(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
+    return arena_str(arena, str_make(text, n));
+}
+
+static void add_short_names(struct arena *arena, struct doc *entry,
+                            const struct sim_resource *resource)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(shorts); i++) {
+        if (strcmp(shorts[i].group, resource->group) != 0 ||
+            strcmp(shorts[i].plural, resource->plural) != 0)
+            continue;
+        struct doc *names = doc_ensure(arena, entry, STR("shortNames"), JSON_ARRAY);
+        struct str rest = str_of(shorts[i].names), name;
+        while (str_split(&rest, ' ', &name))
+            doc_append(names, doc_string(arena, name));
+    }
+}
+
 /* ---- resources of a version ------------------------------------------------------------------ */
 
 static void add_verbs(struct arena *arena, struct doc *entry, bool whole)
@@ -124,7 +182,10 @@ static struct doc *add_entry(struct arena *arena, struct doc *entries,
 static void add_resource(struct arena *arena, struct doc *entries,
                          const struct sim_resource *resource)
 {
-    add_verbs(arena, add_entry(arena, entries, resource, str_of(resource->plural)), true);
+    struct doc *entry = add_entry(arena, entries, resource, str_of(resource->plural));
+    doc_set_str(arena, entry, "singularName", singular(arena, resource));
+    add_verbs(arena, entry, true);
+    add_short_names(arena, entry, resource);
     if (sim_resource_is(resource, SIM_STATUS))
         add_verbs(
             arena,
@@ -179,8 +240,12 @@ bool sim_discovery_answer(const struct sim_request *request, struct sim_answer *
         buf_add_cstr(&answer->body, "ok");
     } else if (str_is(path, "/version")) {
         buf_add_cstr(&answer->body, VERSION);
+    } else if (str_is(path, "/openapi/v2")) {
+        buf_reset(&answer->body); /* no bytes: in protobuf, a document with nothing in it */
     } else {
         const struct doc *doc = document_at(&arena, path);
+        if (!doc)
+            doc = sim_openapi_at(&arena, path);
         if (!doc)
             return false;
         doc_print(&answer->body, doc);

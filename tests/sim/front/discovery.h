@@ -1,5 +1,6 @@
 /*
- * What a server tells of itself beside its objects: health, version, and which resources it has.
+ * What a server tells of itself beside its objects: health, version, and which resources it has;
+ * the least of OpenAPI (front/openapi.h) goes with it.
  *
  * Made from the table of resources (server/resources.h). Any thread.
  */
@@ -9,8 +10,10 @@
 #include "server/server.h"
 
 /*
- * Answers a GET of /healthz, /livez, /readyz, /version, /api, /apis, and of what is below those two
- * up to a group's version. False, and nothing answered, for all else.
+ * Answers a GET of /healthz, /livez, /readyz, /version, /openapi/v3, /api, /apis, and of what is
+ * below the last three up to a group's version. /openapi/v2 is empty: what kubectl reads in
+ * protobuf before it applies a List, as a document without schemas. False, and nothing answered,
+ * for all else.
  */
 bool sim_discovery_answer(const struct sim_request *request, struct sim_answer *answer);
 

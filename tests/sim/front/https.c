@@ -10,10 +10,14 @@
 #include "base/ensure.h"
 #include "base/list.h"
 #include "front/discovery.h"
+#include "server/doc.h"
 #include <arpa/inet.h>
 #include <errno.h>
+#include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -83,6 +87,43 @@ static enum kube_content content_of(struct MHD_Connection *connection)
     return KUBE_JSON;
 }
 
+/* Bodies that the server does not read; kube-apiserver would. */
+static bool is_protobuf(struct MHD_Connection *connection)
+{
+    const struct str given = str_of(
+        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE));
+    return str_starts(given, STR("application/vnd.kubernetes.protobuf"));
+}
+
+/* ---- who asks -------------------------------------------------------------------------------- */
+
+/* Whether the connection has a certificate that the authority of clients has signed for one. */
+static bool has_certificate(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    unsigned char client[] = GNUTLS_KP_TLS_WWW_CLIENT;
+    gnutls_typed_vdata_st purpose = {.type = GNUTLS_DT_KEY_PURPOSE_OID, .data = client};
+    unsigned wrong = 0;
+    if (!info || !info->tls_session)
+        return false;
+    return gnutls_certificate_verify_peers(info->tls_session, &purpose, 1, &wrong) == 0 &&
+           wrong == 0;
+}
+
+static bool may_enter(const struct exchange *exchange)
+{
+    const struct sim_https_options *options = &exchange->https->options;
+    struct str given = str_of(MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND,
+                                                          MHD_HTTP_HEADER_AUTHORIZATION));
+    if (!options->client_ca && !options->tokens)
+        return true;
+    if (options->client_ca && has_certificate(exchange->connection))
+        return true;
+    return options->tokens && str_starts(given, STR("Bearer ")) &&
+           sim_tokens_have(options->tokens, str_trim(str_from(given, strlen("Bearer "))));
+}
+
 /* ---- answers --------------------------------------------------------------------------------- */
 
 /* Consumes the response. */
@@ -97,15 +138,37 @@ static enum MHD_Result queue(struct exchange *exchange, int status, struct MHD_R
     return rc;
 }
 
+/* The details.retryAfterSeconds of a Status; 0 without. */
+static int64_t retry_after(const struct sim_answer *answer)
+{
+    cleanup_arena struct arena arena = ARENA_INIT;
+    struct error err = ERROR_INIT;
+    if (answer->status != MHD_HTTP_TOO_MANY_REQUESTS)
+        return 0;
+    const struct doc *status = doc_parse(&arena, buf_str(&answer->body), &err);
+    return doc_i64(doc_at(status, "details.retryAfterSeconds"), 0);
+}
+
+static void add_retry_after(struct MHD_Response *response, int64_t seconds)
+{
+    char text[24];
+    (void)snprintf(text, sizeof(text), "%lld", (long long)seconds);
+    if (seconds > 0)
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, text);
+}
+
 static enum MHD_Result reply(struct exchange *exchange, struct sim_answer *answer)
 {
     const size_t size = answer->body.n;
     const bool json = size && answer->body.p[0] == '{';
+    const int64_t seconds = retry_after(answer);
     void *body = size ? buf_take(&answer->body) : NULL;
     buf_clear(&answer->body);
     struct MHD_Response *response = MHD_create_response_from_buffer(
         size, body, size ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
-    if (!response)
+    if (response)
+        add_retry_after(response, seconds);
+    else
         free(body);
     return queue(exchange, answer->status, response,
                  json ? "application/json" : "text/plain; charset=utf-8");
@@ -191,12 +254,27 @@ static enum MHD_Result begin_watch(struct exchange *exchange, const struct sim_r
 
 /* ---- libmicrohttpd's calls ------------------------------------------------------------------- */
 
+/* Refuses with a Status. `reason` as in metav1.StatusReason. */
+static enum MHD_Result refuse(struct exchange *exchange, int code, const char *reason,
+                              const char *message)
+{
+    struct sim_answer answer = SIM_ANSWER_INIT;
+    answer.status = code;
+    buf_printf(&answer.body,
+               "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},"
+               "\"status\":\"Failure\",\"message\":\"%s\",\"reason\":\"%s\",\"code\":%d}",
+               message, reason, code);
+    return reply(exchange, &answer);
+}
+
 static enum MHD_Result answer_request(struct exchange *exchange, const char *method)
 {
     struct sim_answer answer = SIM_ANSWER_INIT;
     struct sim_request request = {.content = content_of(exchange->connection),
                                   .path = str_of(exchange->target),
                                   .body = buf_str(&exchange->body)};
+    if (!may_enter(exchange))
+        return refuse(exchange, MHD_HTTP_UNAUTHORIZED, "Unauthorized", "Unauthorized");
     if (exchange->body.overflow) {
         answer.status = MHD_HTTP_CONTENT_TOO_LARGE;
         buf_add_cstr(&answer.body, "413: the body is too large\n");
@@ -207,6 +285,10 @@ static enum MHD_Result answer_request(struct exchange *exchange, const char *met
         buf_add_cstr(&answer.body, "405: no such method\n");
         return reply(exchange, &answer);
     }
+    if (is_protobuf(exchange->connection))
+        return refuse(exchange, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType",
+                      "the body is protobuf, and this server reads JSON only: send "
+                      "Content-Type application/json");
     if (sim_request_is_watch(&request))
         return begin_watch(exchange, &request, &answer);
     if (!sim_discovery_answer(&request, &answer))
@@ -338,7 +420,8 @@ static struct MHD_Daemon *start_daemon(struct sim_https *https, int fd)
         MHD_OPTION_HTTPS_MEM_KEY, https->options.key, MHD_OPTION_CONNECTION_LIMIT, CONNECTION_LIMIT,
         MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_TIMEOUT_SECONDS,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_URI_LOG_CALLBACK,
-        on_first_line, https, MHD_OPTION_NOTIFY_COMPLETED, on_completed, https, MHD_OPTION_END);
+        on_first_line, https, MHD_OPTION_NOTIFY_COMPLETED, on_completed, https,
+        MHD_OPTION_HTTPS_MEM_TRUST, https->options.client_ca, MHD_OPTION_END);
 }
 
 struct sim_https *sim_https_new(const struct sim_https_options *options, struct error *err)

@@ -256,6 +256,28 @@ static void default_node(struct sim_call *call, struct doc *node)
         doc_set(status, STR("allocatable"), doc_clone(call->arena, capacity));
 }
 
+/* The kinds that a definition is about are served whether it is there or not: all are established,
+ * at once. */
+static void default_definition(struct sim_call *call, struct doc *definition)
+{
+    static const char *const types[] = {"NamesAccepted", "Established"};
+    static const char *const reasons[] = {"NoConflicts", "InitialNamesAccepted"};
+    struct arena *arena = call->arena;
+    struct doc *status = doc_ensure(arena, definition, STR("status"), JSON_OBJECT);
+    struct doc *conditions = doc_ensure(arena, status, STR("conditions"), JSON_ARRAY);
+    const struct doc *names = doc_at(definition, "spec.names");
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+        struct doc *condition = doc_new(arena, JSON_OBJECT);
+        doc_set_str(arena, condition, "type", str_of(types[i]));
+        doc_set_str(arena, condition, "status", STR("True"));
+        doc_set_str(arena, condition, "reason", str_of(reasons[i]));
+        doc_set_str(arena, condition, "lastTransitionTime", sim_time(call->server, arena, 0));
+        doc_append(conditions, condition);
+    }
+    if (names)
+        doc_set(status, STR("acceptedNames"), doc_clone(arena, names));
+}
+
 int sim_default_new(struct sim_call *call, struct doc *object)
 {
     size_t id = sim_resource_id(call->resource);
@@ -267,6 +289,9 @@ int sim_default_new(struct sim_call *call, struct doc *object)
         break;
     case SIM_NODES:
         default_node(call, object);
+        break;
+    case SIM_DEFINITIONS:
+        default_definition(call, object);
         break;
     case SIM_CLAIMS:
         default_storage(call, object, STR("kubernetes.io/pvc-protection"));

@@ -38,7 +38,8 @@ enum sim_resource_id {
     SIM_SERVICES,
     SIM_PRIORITYCLASSES,
     SIM_SECRETS,
-    SIM_BATCH_JOBS
+    SIM_BATCH_JOBS,
+    SIM_DEFINITIONS
 };
 
 size_t sim_resource_count(void);

@@ -21,6 +21,7 @@ struct sim_watch {
     struct sim_watcher watcher;
     struct loop_timer bookmark, end;
     bool bookmarks;
+    bool initial; /* all that stands comes first, whatever the version, and a bookmark says when */
     sim_watch_fn *fn;
     void *arg;
 };
@@ -70,15 +71,16 @@ static void send_doc(struct sim_watch *watch, const char *type, const struct doc
     send(watch, type, buf_str(&text));
 }
 
-static void send_bookmark(struct sim_watch *watch)
+/* `more` is put into the metadata. */
+static void send_bookmark(struct sim_watch *watch, const char *more)
 {
     char version[SIM_TITLE_MAX];
     cleanup_buf struct buf text = BUF_INIT(1024);
     sim_resource_api_version(watch->resource, version, sizeof(version));
     buf_printf(
         &text,
-        "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{\"resourceVersion\":\"%llu\"}}",
-        watch->resource->kind, version, (unsigned long long)watch->server->store.rv);
+        "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{\"resourceVersion\":\"%llu\"%s}}",
+        watch->resource->kind, version, (unsigned long long)watch->server->store.rv, more);
     send(watch, "BOOKMARK", buf_str(&text));
 }
 
@@ -125,7 +127,7 @@ static void on_bookmark(void *arg)
 {
     struct sim_watch *watch = arg;
     loop_timer_set(watch->server->loop, &watch->bookmark, BOOKMARK_EVERY);
-    send_bookmark(watch);
+    send_bookmark(watch, "");
 }
 
 static void on_end(void *arg)
@@ -135,7 +137,7 @@ static void on_end(void *arg)
     void *reader = watch->arg;
     bool errs = list_empty(&watch->watcher.link);
     if (watch->bookmarks && !errs)
-        send_bookmark(watch);
+        send_bookmark(watch, "");
     watch_free(watch);
     fn(STR_NULL, reader);
 }
@@ -196,6 +198,7 @@ static struct sim_watch *watch_new(struct sim_call *call, sim_watch_fn *fn, void
     watch->arg = arg;
     watch->bookmarks = str_is(sim_call_query(call, "allowWatchBookmarks"), "true") ||
                        str_is(sim_call_query(call, "allowWatchBookmarks"), "1");
+    watch->initial = str_is(sim_call_query(call, "sendInitialEvents"), "true");
     watch->watcher = (struct sim_watcher){.fn = send_change, .arg = watch};
     list_init(&watch->watcher.link);
     list_append(&call->server->watches, &watch->link);
@@ -219,12 +222,14 @@ static void begin(struct sim_call *call, struct sim_watch *watch, uint64_t rv)
     struct sim_store *store = &call->server->store;
     const struct sim_table *table = sim_store_table(store, call->resource);
     size_t first = table->history_count;
-    if (rv > 0 && !sim_table_since(table, rv, &first)) {
+    if (rv > 0 && !watch->initial && !sim_table_since(table, rv, &first)) {
         send_expired(call, watch, rv);
         return;
     }
-    if (rv == 0)
+    if (rv == 0 || watch->initial)
         send_standing(call, watch);
+    if (watch->initial && watch->bookmarks)
+        send_bookmark(watch, ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}");
     for (size_t i = first; i < table->history_count; i++)
         send_change(sim_table_change(table, i), watch);
     sim_store_watch(store, call->resource, &watch->watcher);

@@ -34,7 +34,10 @@ static int set_up(void **state)
         cert_bundle_make(&bench->bundle, &names, (int64_t)time(NULL) * NSEC_PER_SEC, &err), 0);
     bench->sim.loop = loop_new(1);
     bench->sim.server =
-        sim_server_new(&(struct sim_server_options){.loop = bench->sim.loop, .seed = 1});
+        sim_server_new(&(struct sim_server_options){.loop = bench->sim.loop,
+                                                    .seed = 1,
+                                                    /* no controller looks while a test runs */
+                                                    .controller_lag_ns = 60 * NSEC_PER_SEC});
     bench->https = sim_https_new(&(struct sim_https_options){.loop = bench->sim.loop,
                                                              .server = bench->sim.server,
                                                              .cert = bench->bundle.cert.p,
@@ -208,6 +211,28 @@ static void test_many_watches_at_once(void **state)
     turn_until(bench, &bench->lines, MANY);
 }
 
+static void test_retry_after_is_a_header_too(void **state)
+{
+    struct bench *bench = *state;
+    assert_int_equal(ask(bench, KUBE_POST, KUBE_JSON, "/api/v1/namespaces", NEW_NAMESPACE), 201);
+    assert_int_equal(ask(bench, KUBE_POST, KUBE_JSON, PODS,
+                         "{\"metadata\":{\"name\":\"p\",\"labels\":{\"a\":\"b\"}},"
+                         "\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"),
+                     201);
+    assert_int_equal(ask(bench, KUBE_POST, KUBE_JSON,
+                         "/apis/policy/v1/namespaces/n/poddisruptionbudgets",
+                         "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"minAvailable\":1,"
+                         "\"selector\":{\"matchLabels\":{\"a\":\"b\"}}}}"),
+                     201);
+    assert_int_equal(ask(bench, KUBE_PATCH, KUBE_MERGE_PATCH, PODS "/p/status",
+                         "{\"status\":{\"phase\":\"Running\"}}"),
+                     200);
+    assert_int_equal(
+        ask(bench, KUBE_POST, KUBE_JSON, PODS "/p/eviction", "{\"metadata\":{\"name\":\"p\"}}"),
+        429);
+    assert_int_equal(bench->result.retry_after_ns, 10 * NSEC_PER_SEC);
+}
+
 static void test_discovery(void **state)
 {
     struct bench *bench = *state;
@@ -220,6 +245,12 @@ static void test_discovery(void **state)
         {"/apis", "\"groupVersion\":\"batch.volcano.sh/v1alpha1\""},
         {"/apis/policy", "\"kind\":\"APIGroup\""},
         {"/api/v1", "\"name\":\"nodes/status\""},
+        {"/api/v1", "\"shortNames\":[\"po\"]"},
+        {"/apis/batch.volcano.sh/v1alpha1", "\"shortNames\":[\"vcjob\",\"vj\"]"},
+        {"/apis/batch.volcano.sh/v1alpha1", "\"singularName\":\"cronjob\""},
+        {"/openapi/v3?timeout=32s", "\"serverRelativeURL\":\"/openapi/v3/apis/policy/v1\""},
+        {"/openapi/v3/apis/policy/v1",
+         "\"/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets/{name}\":{\"patch\""},
         {"/apis/policy/v1", "\"namespaced\":true,\"kind\":\"PodDisruptionBudget\""},
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -227,6 +258,7 @@ static void test_discovery(void **state)
         assert_non_null(strstr(bench->body, cases[i].part));
     }
     assert_int_equal(ask(bench, KUBE_GET, KUBE_JSON, "/apis/nobody.test/v1", ""), 404);
+    assert_int_equal(ask(bench, KUBE_GET, KUBE_JSON, "/openapi/v3/apis/nobody.test/v1", ""), 404);
     assert_int_equal(ask(bench, KUBE_GET, KUBE_JSON, "/nothing", ""), 404);
 }
 
@@ -258,6 +290,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_watch_ends_when_its_time_is_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_who_left_is_forgotten, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_many_watches_at_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_retry_after_is_a_header_too, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_discovery, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_port_that_is_taken_is_named, set_up, tear_down),
     };

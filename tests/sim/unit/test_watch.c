@@ -201,6 +201,26 @@ static void test_bookmarks_and_the_end(void **state)
     close_stream(&plain);
 }
 
+static void test_initial_events_end_with_a_bookmark(void **state)
+{
+    struct sim *sim = *state;
+    struct stream stream;
+    make(sim, "a", "");
+    uint64_t rv = sim_server_rv(sim->server);
+    make(sim, "b", "");
+    sim_server_compact(sim->server);
+    open_stream(sim, &stream,
+                sim_text(sim, "%s&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
+                         since(sim, CONFIGMAPS, rv)));
+    assert_told(&stream, "ADDED a; ADDED b; BOOKMARK ");
+    assert_str(doc_str(doc_get(doc_at(stream.last, "metadata.annotations"),
+                               STR("k8s.io/initial-events-end"))),
+               "true");
+    make(sim, "c", "");
+    assert_told(&stream, "ADDED c");
+    close_stream(&stream);
+}
+
 static void test_what_is_refused(void **state)
 {
     struct sim *sim = *state;
@@ -261,6 +281,7 @@ int main(void)
         SIM_TEST(test_the_last_finalizer_goes),
         SIM_TEST(test_a_version_that_is_forgotten),
         SIM_TEST(test_bookmarks_and_the_end),
+        SIM_TEST(test_initial_events_end_with_a_bookmark),
         SIM_TEST(test_what_is_refused),
         SIM_TEST(test_leaving_while_others_are_told),
     };
